@@ -1,0 +1,267 @@
+"""The methods that people chain out of habit, named and behaving as NumPy's: x.sum(axis=0).
+
+Each forwards to a function; `methods` is the one list of them. What needs the C API, such as copy,
+item and tolist, is in cpp/python/array.cpp.
+"""
+
+from __future__ import annotations
+
+from . import _core
+from . import _creation_functions as creation
+from . import _elementwise_functions as elementwise
+from . import _indexing_functions as indexing
+from . import _linear_algebra_functions as linear_algebra
+from . import _manipulation_functions as manipulation
+from . import _searching_functions as searching
+from . import _sorting_functions as sorting
+from . import _statistical_functions as statistical
+from . import _utility_functions as utility
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._core import Array, Device, DType
+
+    Axes = int | tuple[int, ...] | None
+
+
+def reduction(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method(axis=None, keepdims=False) for a function that takes them by keyword."""
+
+    def method(self: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+        return function(self, axis=axis, keepdims=keepdims)
+
+    return named_after(function, method)
+
+
+def wide_reduction(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method(axis=None, dtype=None, keepdims=False) for sum and prod."""
+
+    def method(
+        self: Array, axis: Axes = None, dtype: DType | None = None, *, keepdims: bool = False
+    ) -> Array:
+        return function(self, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    return named_after(function, method)
+
+
+def deviation(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method for var and std; `ddof` is NumPy's word for correction."""
+
+    def method(
+        self: Array,
+        axis: Axes = None,
+        *,
+        ddof: int | float = 0,
+        correction: int | float | None = None,
+        keepdims: bool = False,
+    ) -> Array:
+        correction = ddof if correction is None else correction
+        return function(self, axis=axis, correction=correction, keepdims=keepdims)
+
+    return named_after(function, method)
+
+
+def running(function: Callable[..., Array], name: str) -> Callable[..., Array]:
+    """Return a method for cumsum and cumprod, which flatten when there is no axis."""
+
+    def method(self: Array, axis: int | None = None, dtype: DType | None = None) -> Array:
+        if axis is None and self.ndim != 1:
+            self = ravel(self)
+        return function(self, axis=axis, dtype=dtype)
+
+    return named_after(function, method, name)
+
+
+def named_after(
+    function: Callable[..., Any], method: Callable[..., Array], name: str | None = None
+) -> Callable[..., Array]:
+    method.__name__ = method.__qualname__ = name or function.__name__
+    method.__doc__ = f"The function arrayx.{function.__name__} of this array."
+    return method
+
+
+def one_tuple(values: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return the arguments of x.reshape(2, 3) and of x.reshape((2, 3)) alike."""
+    if len(values) == 1 and not isinstance(values[0], int):
+        return tuple(values[0])
+    return values
+
+
+def reshape(self: Array, *shape: int | tuple[int, ...], copy: bool | None = None) -> Array:
+    """The elements in another shape, as by arrayx.reshape."""
+    return manipulation.reshape(self, one_tuple(shape), copy=copy)
+
+
+def transpose(self: Array, *axes: int | tuple[int, ...] | None) -> Array:
+    """A view with the dimensions in another order; without axes in reverse."""
+    if not axes or axes == (None,):
+        return manipulation.permute_dims(self, tuple(range(self.ndim))[::-1])
+    return manipulation.permute_dims(self, one_tuple(axes))
+
+
+def swapaxes(self: Array, axis1: int, axis2: int) -> Array:
+    """A view with two dimensions exchanged."""
+    axes = list(range(self.ndim))
+    try:
+        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    except IndexError:
+        raise IndexError(
+            f"swapaxes: axis1 and axis2 must be in [{-self.ndim}, {self.ndim}), "
+            f"not {axis1} and {axis2}"
+        ) from None
+    return manipulation.permute_dims(self, tuple(axes))
+
+
+def flatten(self: Array) -> Array:
+    """A copy with one dimension."""
+    return manipulation.reshape(self, (-1,), copy=True)
+
+
+def ravel(self: Array) -> Array:
+    """The elements with one dimension: a view if there is one, else a copy."""
+    return manipulation.reshape(self, (-1,))
+
+
+def squeeze(self: Array, axis: Axes = None) -> Array:
+    """A view without dimensions of size one: those named, or all of them."""
+    if axis is None:
+        axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
+    return manipulation.squeeze(self, axis)
+
+
+def repeat(self: Array, repeats: int | Array, axis: int | None = None) -> Array:
+    """Each element repeated, as by arrayx.repeat."""
+    return manipulation.repeat(self, repeats, axis=axis)
+
+
+def diagonal(self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """The diagonals over two dimensions, which give way to a new last one; a view."""
+    return _core.diagonal(self, offset, axis1, axis2)
+
+
+def trace(
+    self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType | None = None
+) -> Array:
+    """The sums of the diagonals over two dimensions."""
+    return statistical.sum(diagonal(self, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+def astype(
+    self: Array, dtype: DType, *, copy: bool = True, device: Device | str | None = None
+) -> Array:
+    """A copy in another dtype, as by arrayx.astype."""
+    return _core.astype(self, dtype, copy, device)
+
+
+def sort(self: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
+    """Sort this array in place."""
+    self[...] = sorting.sort(self, axis=axis, descending=descending, stable=stable)
+
+
+def argsort(self: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
+    """The positions that sort, as by arrayx.argsort."""
+    return sorting.argsort(self, axis=axis, descending=descending, stable=stable)
+
+
+def searchsorted(
+    self: Array,
+    v: Array | int | float,
+    side: Any = "left",
+    sorter: Array | None = None,
+) -> Array:
+    """Where to insert values, as by arrayx.searchsorted."""
+    return searching.searchsorted(self, v, side=side, sorter=sorter)
+
+
+def nonzero(self: Array) -> tuple[Array, ...]:
+    """The positions of elements that are not zero, as by arrayx.nonzero."""
+    return searching.nonzero(self)
+
+
+def take(self: Array, indices: Array | int | list[int], axis: int | None = None) -> Array:
+    """Elements at positions along an axis; without one, of the flattened array."""
+    if axis is None:
+        self, axis = ravel(self), 0
+    positions = creation.asarray(indices)
+    if positions.ndim == 1:
+        return indexing.take(self, positions, axis=axis)
+    axis = range(self.ndim)[axis]
+    taken = indexing.take(self, ravel(positions), axis=axis)
+    shape = self.shape[:axis] + positions.shape + self.shape[axis + 1 :]
+    return manipulation.reshape(taken, shape)
+
+
+def clip(
+    self: Array,
+    min: Array | int | float | None = None,
+    max: Array | int | float | None = None,
+) -> Array:
+    """Each element, or the nearest bound, as by arrayx.clip."""
+    return elementwise.clip(self, min, max)
+
+
+def round(self: Array) -> Array:
+    """Each element rounded to the nearest integer, ties to the even one."""
+    return elementwise.round(self)
+
+
+def conj(self: Array) -> Array:
+    """The complex conjugates."""
+    return elementwise.conj(self)
+
+
+def dot(self: Array, other: Array | int | float | complex) -> Array:
+    """The product with an array as NumPy's dot: scalars multiply, else the last dimension of this
+    meets the last but one of the other.
+    """
+    if not isinstance(other, _core.Array) or self.ndim == 0 or other.ndim == 0:
+        return self * other
+    return linear_algebra.tensordot(self, other, axes=((-1,), (-2 if other.ndim > 1 else -1,)))
+
+
+def fill(self: Array, value: Array | bool | int | float | complex) -> None:
+    """Set every element to a value."""
+    self[...] = value
+
+
+methods: dict[str, Callable[..., Any]] = {
+    "all": reduction(utility.all),
+    "any": reduction(utility.any),
+    "argmax": reduction(searching.argmax),
+    "argmin": reduction(searching.argmin),
+    "argsort": argsort,
+    "astype": astype,
+    "clip": clip,
+    "conj": conj,
+    "conjugate": conj,
+    "cumprod": running(statistical.cumulative_prod, "cumprod"),
+    "cumsum": running(statistical.cumulative_sum, "cumsum"),
+    "diagonal": diagonal,
+    "dot": dot,
+    "fill": fill,
+    "flatten": flatten,
+    "max": reduction(statistical.max),
+    "mean": reduction(statistical.mean),
+    "min": reduction(statistical.min),
+    "nonzero": nonzero,
+    "prod": wide_reduction(statistical.prod),
+    "ravel": ravel,
+    "repeat": repeat,
+    "reshape": reshape,
+    "round": round,
+    "searchsorted": searchsorted,
+    "sort": sort,
+    "squeeze": squeeze,
+    "std": deviation(statistical.std),
+    "sum": wide_reduction(statistical.sum),
+    "swapaxes": swapaxes,
+    "take": take,
+    "trace": trace,
+    "transpose": transpose,
+    "var": deviation(statistical.var),
+}
+
+_core.set_methods(methods)

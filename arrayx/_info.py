@@ -1,0 +1,149 @@
+"""Inspection of the namespace, as the standard has it."""
+
+from __future__ import annotations
+
+from . import _core
+from ._data_types import all_dtypes, complex128, dtypes_named, float64, int64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._core import Device, DType
+
+__all__ = ["__array_namespace_info__"]
+
+
+class NamespaceInfo:
+    """What `__array_namespace_info__` returns: the inspection functions as methods."""
+
+    __slots__ = ()
+
+    def capabilities(self) -> dict[str, bool | int]:
+        """What the library can do.
+
+        Returns
+        -------
+        dict
+            'boolean indexing' and 'data-dependent shapes' are True, 'max dimensions' is an int.
+
+        Examples
+        --------
+        >>> xp.__array_namespace_info__().capabilities()["boolean indexing"]
+        """
+        return {
+            "boolean indexing": True,
+            "data-dependent shapes": True,
+            "max dimensions": _core.max_ndim,
+        }
+
+    def default_device(self) -> Device:
+        """The device on which arrays are made when none is named.
+
+        Returns
+        -------
+        Device
+            Set by `Device` as a context manager, or by the variable ARRAYX_DEFAULT_DEVICE.
+
+        Examples
+        --------
+        >>> xp.__array_namespace_info__().default_device()
+        """
+        return _core.default_device()
+
+    def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
+        """The dtypes of arrays made without one.
+
+        Parameters
+        ----------
+        device : Device or str, optional
+            They are the same on every device.
+
+        Returns
+        -------
+        dict
+            For 'real floating', 'complex floating', 'integral' and 'indexing' the dtype.
+
+        Examples
+        --------
+        >>> xp.__array_namespace_info__().default_dtypes()["integral"]
+        """
+        check_device(device)
+        return {
+            "real floating": float64,
+            "complex floating": complex128,
+            "integral": int64,
+            "indexing": int64,
+        }
+
+    def devices(self) -> tuple[Device, ...]:
+        """The devices there are.
+
+        Returns
+        -------
+        tuple of Device
+            The CPU first.
+
+        Examples
+        --------
+        >>> xp.__array_namespace_info__().devices()[0]
+        """
+        return (_core.Device("cpu"),)
+
+    def dtypes(
+        self,
+        *,
+        device: Device | str | None = None,
+        kind: str | tuple[str, ...] | None = None,
+    ) -> dict[str, DType]:
+        """The dtypes there are, by name.
+
+        Parameters
+        ----------
+        device : Device or str, optional
+            They are the same on every device.
+        kind : str, tuple of str or None
+            Only those of this kind, or of one of these kinds; the words are those of `isdtype`.
+
+        Returns
+        -------
+        dict
+            Dtypes by name.
+
+        Raises
+        ------
+        ValueError
+            If a word names no kind.
+
+        Examples
+        --------
+        >>> xp.__array_namespace_info__().dtypes(kind="real floating")
+        """
+        check_device(device)
+        if kind is None:
+            wanted = all_dtypes
+        elif isinstance(kind, tuple):
+            wanted = tuple([dtype for word in kind for dtype in dtypes_named(word)])
+        else:
+            wanted = dtypes_named(kind)
+        return {dtype.name: dtype for dtype in all_dtypes if dtype in wanted}
+
+
+def check_device(device: Device | str | None) -> None:
+    """Refuse what names no device."""
+    if device is not None:
+        _core.Device(device)
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """The inspection functions of the namespace.
+
+    Returns
+    -------
+    NamespaceInfo
+        An object with the methods `capabilities`, `default_device`, `default_dtypes`, `devices` and
+        `dtypes`.
+
+    Examples
+    --------
+    >>> xp.__array_namespace_info__().default_device() == "cpu"
+    """
+    return NamespaceInfo()

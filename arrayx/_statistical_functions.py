@@ -1,0 +1,431 @@
+"""Statistical functions of the standard."""
+
+from __future__ import annotations
+
+from . import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._core import Array, DType
+
+__all__ = [
+    "cumulative_prod",
+    "cumulative_sum",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """The running product along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array of at least one dimension; dtype numeric.
+    axis : int, optional
+        The axis to go along. It may be left out if `x` is one-dimensional.
+    dtype : DType, optional
+        The dtype to compute in and to return. Default: that of `x`; for integers int64 if signed,
+        else uint64.
+    include_initial : bool
+        Whether the result begins with 1, and is longer by one.
+
+    Returns
+    -------
+    Array
+        An array of the shape of `x`, but for the initial value.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not numeric.
+    ValueError
+        If `axis` is None and `x` is not one-dimensional.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    Integers wrap around on overflow.
+
+    Examples
+    --------
+    >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
+    >>> xp.cumulative_prod(xp.asarray([1, 2, 3]), include_initial=True)
+    """
+    return _core.cumulative_prod(x, axis, dtype, include_initial)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+) -> Array:
+    """The running sum along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array of at least one dimension; dtype numeric.
+    axis : int, optional
+        The axis to go along. It may be left out if `x` is one-dimensional.
+    dtype : DType, optional
+        The dtype to compute in and to return. Default: that of `x`; for integers int64 if signed,
+        else uint64.
+    include_initial : bool
+        Whether the result begins with 0, and is longer by one.
+
+    Returns
+    -------
+    Array
+        An array of the shape of `x`, but for the initial value.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not numeric.
+    ValueError
+        If `axis` is None and `x` is not one-dimensional.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    Integers wrap around on overflow.
+
+    Examples
+    --------
+    >>> xp.cumulative_sum(xp.asarray([1, 2, 3]))
+    >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
+    """
+    return _core.cumulative_sum(x, axis, dtype, include_initial)
+
+
+def max(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+    """The largest element, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype bool or real-valued (integer or real floating).
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of the dtype of `x`.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not bool or real-valued.
+    ValueError
+        If there is no element to choose from, or an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    NaN, where there is one, is the result.
+
+    Examples
+    --------
+    >>> xp.max(xp.asarray([[1, 5], [7, 3]]))
+    >>> xp.max(xp.asarray([[1, 5], [7, 3]]), axis=1)
+    """
+    return _core.max(x, axis, keepdims)
+
+
+def mean(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """The arithmetic mean of elements, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype floating, real or complex.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of the dtype of `x`; the mean of nothing is NaN.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not floating.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Examples
+    --------
+    >>> xp.mean(xp.asarray([1.0, 2.0, 6.0]))
+    >>> xp.mean(xp.asarray([[1.0, 2.0], [3.0, 5.0]]), axis=0)
+    """
+    return _core.mean(x, axis, keepdims)
+
+
+def min(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+    """The smallest element, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype bool or real-valued (integer or real floating).
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of the dtype of `x`.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not bool or real-valued.
+    ValueError
+        If there is no element to choose from, or an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    NaN, where there is one, is the result.
+
+    Examples
+    --------
+    >>> xp.min(xp.asarray([[1, 5], [7, 3]]))
+    >>> xp.min(xp.asarray([[1, 5], [7, 3]]), axis=1)
+    """
+    return _core.min(x, axis, keepdims)
+
+
+def prod(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    dtype: DType | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """The product of elements, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype numeric.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to compute in and to return. Default: that of `x`; for integers int64 if signed,
+        else uint64.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of products; the product of nothing is 1.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not numeric.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    Integers wrap around on overflow.
+
+    Examples
+    --------
+    >>> xp.prod(xp.asarray([[1, 2], [3, 4]]))
+    >>> xp.prod(xp.asarray([[1, 2], [3, 4]]), axis=0)
+    """
+    return _core.prod(x, axis, dtype, keepdims)
+
+
+def std(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    correction: int | float = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    """The standard deviation of elements, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype real floating.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    correction : int or float
+        What is taken from the number of elements to get the divisor: 0 for a population, 1 for a
+        sample (Bessel's correction).
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of the dtype of `x`; NaN where the number of elements less the correction is not
+        positive.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not real floating.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    The mean is computed first, then the deviations from it, so no digits are lost where it is
+    large.
+
+    Examples
+    --------
+    >>> xp.std(xp.asarray([1.0, 2.0, 3.0, 4.0]))
+    >>> xp.std(xp.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
+    """
+    return _core.std(x, axis, correction, keepdims)
+
+
+def sum(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    dtype: DType | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """The sum of elements, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype numeric.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to compute in and to return. Default: that of `x`; for integers int64 if signed,
+        else uint64.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of sums; the sum of nothing is 0.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not numeric.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    Floating-point numbers are added pairwise along every axis, so the error grows with the
+    logarithm of their number. Integers wrap around on overflow.
+
+    Examples
+    --------
+    >>> xp.sum(xp.asarray([[1, 2], [3, 4]]))
+    >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
+    >>> xp.sum(xp.asarray([200, 100], dtype=xp.uint8))
+    """
+    return _core.sum(x, axis, dtype, keepdims)
+
+
+def var(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    correction: int | float = 0.0,
+    keepdims: bool = False,
+) -> Array:
+    """The variance of elements, of all or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype real floating.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    correction : int or float
+        What is taken from the number of elements to get the divisor: 0 for a population, 1 for a
+        sample (Bessel's correction).
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of the dtype of `x`; NaN where the number of elements less the correction is not
+        positive.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not real floating.
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    The mean is computed first, then the deviations from it, so no digits are lost where it is
+    large.
+
+    Examples
+    --------
+    >>> xp.var(xp.asarray([1.0, 2.0, 3.0, 4.0]))
+    >>> xp.var(xp.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
+    """
+    return _core.var(x, axis, correction, keepdims)

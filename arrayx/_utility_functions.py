@@ -1,0 +1,137 @@
+"""Utility functions of the standard."""
+
+from __future__ import annotations
+
+from . import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._core import Array
+
+__all__ = [
+    "all",
+    "any",
+    "diff",
+]
+
+
+def all(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+    """Whether all elements are non-zero, of the whole or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype any.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of dtype bool; True of nothing.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    NaN is not zero. A complex number is not zero if either part is not.
+
+    Examples
+    --------
+    >>> xp.all(xp.asarray([[True, False], [True, True]]))
+    >>> xp.all(xp.asarray([[1, 0], [2, 3]]), axis=1)
+    """
+    return _core.all(x, axis, keepdims)
+
+
+def any(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+    """Whether any element is non-zero, of the whole or along axes.
+
+    Parameters
+    ----------
+    x : Array
+        Array of any shape; dtype any.
+    axis : int or tuple of int, optional
+        The dimensions to reduce. Default: all of them.
+    keepdims : bool
+        Whether the reduced dimensions stay, with size one.
+
+    Returns
+    -------
+    Array
+        An array of dtype bool; False of nothing.
+
+    Raises
+    ------
+    ValueError
+        If an axis is named twice.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    NaN is not zero. A complex number is not zero if either part is not.
+
+    Examples
+    --------
+    >>> xp.any(xp.asarray([[True, False], [True, True]]))
+    >>> xp.any(xp.asarray([[1, 0], [2, 3]]), axis=1)
+    """
+    return _core.any(x, axis, keepdims)
+
+
+def diff(
+    x: Array,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array:
+    """The n-th differences of neighbouring elements along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        Array of at least one dimension; dtype numeric.
+    axis : int
+        The axis to go along.
+    n : int
+        How often differences are taken, at least 0.
+    prepend, append : Array, optional
+        Put before and after `x` along the axis first, also for n = 0. Their shape is that of `x`
+        but for the axis.
+
+    Returns
+    -------
+    Array
+        An array that is shorter along the axis by n, and at least 0 long.
+
+    Raises
+    ------
+    TypeError
+        If `x` is not numeric.
+    ValueError
+        If `n` is negative or the shapes do not fit.
+    IndexError
+        If an axis is out of range.
+
+    Notes
+    -----
+    Integers wrap around on overflow.
+
+    Examples
+    --------
+    >>> xp.diff(xp.asarray([1, 4, 9, 16]))
+    >>> xp.diff(xp.asarray([1, 4, 9, 16]), n=2)
+    >>> xp.diff(xp.asarray([1, 4, 9]), prepend=xp.asarray([0]))
+    """
+    return _core.diff(x, axis, n, prepend, append)

@@ -1,0 +1,1 @@
+"""Times arrayx beside NumPy and PyTorch: ``python -m benchmarks``."""

@@ -1,0 +1,154 @@
+// Plan: the order in which a loop over several strided operands visits its index space. Computed once
+// per call from the layouts alone, on the host, for either engine.
+//   1. dimensions of size one are dropped;
+//   2. dimensions that every operand walks backwards are flipped; dimensions are sorted by strides,
+//      the last operand (the output) deciding first;
+//   3. neighbours merge if for EVERY operand stride[i] == size[i+1] * stride[i+1];
+//   4. the loop is classified.
+// Strides are in elements of each operand.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "layout.hpp"
+
+namespace arrayx {
+
+inline constexpr int plan_operands = 4;
+
+enum class LoopKind : std::uint8_t {
+  empty,       // no elements
+  contiguous,  // one dimension, every operand of stride one or zero
+  inner,       // the last dimension is the fastest one of every operand that moves along it
+  transposed,  // some operand is fastest in `tile_dim`, another in the last dimension
+};
+
+struct Plan {
+  int operands = 0;
+  Dims size;                                        // outermost first; never empty unless kind is
+  std::array<Dims, plan_operands> stride;           // per operand
+  std::array<std::int64_t, plan_operands> base{};   // element offset to start at (after flips)
+  LoopKind kind = LoopKind::empty;
+  int tile_dim = -1;          // for transposed
+  bool fits_32_bits = false;  // every element offset relative to base fits int32
+
+  int ndim() const { return size.size(); }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (std::int64_t s : size) n *= s;
+    return n;
+  }
+};
+
+namespace detail {
+
+inline std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
+
+// Whether dimension a should be outside dimension b: the first operand from the last backwards that
+// moves along both decides by its strides.
+inline bool is_outer(const Plan& p, int a, int b) {
+  for (int k = p.operands - 1; k >= 0; --k) {
+    const std::int64_t sa = magnitude(p.stride[k][a]), sb = magnitude(p.stride[k][b]);
+    if (sa == 0 || sb == 0) continue;
+    if (sa != sb) return sa > sb;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+// strides[k] belongs to operand k, all over one shape; null strides mean a repeated scalar.
+// With `reorder` false the dimensions keep their order (for loops whose order has a meaning).
+inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operands,
+                      bool reorder = true) {
+  Plan p;
+  p.operands = operands;
+  const int ndim = shape.size();
+  for (std::int64_t s : shape) {
+    if (s == 0) return p;
+  }
+  // 1. Drop dimensions of size one.
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 1) continue;
+    p.size.push_back(shape[i]);
+    for (int k = 0; k < operands; ++k) p.stride[k].push_back(strides[k] ? (*strides[k])[i] : 0);
+  }
+  int n = p.size.size();
+  if (reorder) {
+    // 2. Flip, then insertion-sort (stable; ranks are small and mostly sorted already).
+    for (int i = 0; i < n; ++i) {
+      bool backwards = false, forwards = false;
+      for (int k = 0; k < operands; ++k) {
+        backwards |= p.stride[k][i] < 0;
+        forwards |= p.stride[k][i] > 0;
+      }
+      if (!backwards || forwards) continue;
+      for (int k = 0; k < operands; ++k) {
+        p.base[k] += p.stride[k][i] * (p.size[i] - 1);
+        p.stride[k][i] = -p.stride[k][i];
+      }
+    }
+    for (int i = 1; i < n; ++i) {
+      for (int j = i; j > 0 && detail::is_outer(p, j, j - 1); --j) {
+        std::swap(p.size[j], p.size[j - 1]);
+        for (int k = 0; k < operands; ++k) std::swap(p.stride[k][j], p.stride[k][j - 1]);
+      }
+    }
+  }
+  // 3. Merge neighbours, in place: `last` is the dimension being built.
+  int last = 0;
+  for (int i = 1; i < n; ++i) {
+    bool merge = true;
+    for (int k = 0; k < operands && merge; ++k) {
+      merge = p.stride[k][last] == p.size[i] * p.stride[k][i];
+    }
+    if (!merge) ++last;
+    p.size[last] = merge ? p.size[last] * p.size[i] : p.size[i];
+    for (int k = 0; k < operands; ++k) p.stride[k][last] = p.stride[k][i];
+  }
+  if (n == 0) {  // a single element
+    p.size.push_back(1);
+    for (int k = 0; k < operands; ++k) p.stride[k].push_back(1);
+  } else {
+    p.size.resize(last + 1);
+    for (int k = 0; k < operands; ++k) p.stride[k].resize(last + 1);
+  }
+  n = p.size.size();
+  // 4. Classify.
+  p.kind = LoopKind::inner;
+  if (n == 1) {
+    bool contiguous = true;
+    for (int k = 0; k < operands; ++k) contiguous &= p.stride[k][0] == 0 || p.stride[k][0] == 1;
+    if (contiguous) p.kind = LoopKind::contiguous;
+  }
+  for (int k = 0; k < operands && p.kind == LoopKind::inner; ++k) {
+    int fastest = -1;
+    for (int i = n - 1; i >= 0; --i) {
+      const std::int64_t s = detail::magnitude(p.stride[k][i]);
+      if (s != 0 && (fastest < 0 || s < detail::magnitude(p.stride[k][fastest]))) fastest = i;
+    }
+    // A operand that repeats along the last dimension is no reason for tiles.
+    if (fastest >= 0 && fastest != n - 1 && p.stride[k][n - 1] != 0) {
+      p.kind = LoopKind::transposed;
+      p.tile_dim = fastest;
+    }
+  }
+  std::int64_t farthest = 0;
+  for (int k = 0; k < operands; ++k) {
+    std::int64_t reach = 0;
+    for (int i = 0; i < n; ++i) {
+      std::int64_t step;
+      if (__builtin_mul_overflow(detail::magnitude(p.stride[k][i]), p.size[i] - 1, &step) ||
+          __builtin_add_overflow(reach, step, &reach)) {
+        reach = INT64_MAX;
+        break;
+      }
+    }
+    farthest = std::max(farthest, reach);
+  }
+  p.fits_32_bits = farthest <= INT32_MAX;
+  return p;
+}
+
+}  // namespace arrayx

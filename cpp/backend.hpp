@@ -1,0 +1,149 @@
+// Backend: what every engine must be able to do. The frontend has checked the arguments, promoted
+// the dtypes, broadcast the operands and allocated the outputs; an engine only computes.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <span>
+
+#include "array/array.hpp"
+#include "ops/table.hpp"
+
+namespace arrayx {
+
+// One value of some dtype on the host, e.g. a Python scalar already converted.
+struct Element {
+  alignas(16) unsigned char bytes[16] = {};
+  DType dtype = DType::float64;
+
+  template <class T>
+  static Element of(T value) {
+    Element e;
+    e.dtype = dtype_of<T>;
+    std::memcpy(e.bytes, &value, sizeof value);
+    return e;
+  }
+  template <class T>
+  T as() const {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  }
+};
+
+// One operand of a loop: a view of memory on the engine's device, or (host_scalar) one element in
+// host memory that is repeated everywhere. Non-owning.
+struct Operand {
+  char* data = nullptr;             // address of the first element
+  const Layout* layout = nullptr;   // its offset is already in `data`; null for host scalars
+  DType dtype = DType::float64;
+  bool host_scalar = false;
+
+  Operand() = default;
+  Operand(const Array& a) : data(a.data()), layout(&a.layout), dtype(a.dtype) {}
+  Operand(const Element& e)
+      : data(reinterpret_cast<char*>(const_cast<unsigned char*>(e.bytes))),
+        dtype(e.dtype),
+        host_scalar(true) {}
+};
+
+inline constexpr int max_operands = 4;  // inputs and output of one elementwise loop
+
+struct MemoryInfo {
+  std::int64_t in_use = 0;  // bytes of live arrays (blocks handed out)
+  std::int64_t cached = 0;  // bytes kept for reuse
+  std::int64_t limit = 0;   // most bytes that are kept for reuse
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Device device() const = 0;
+
+  // ---- memory -------------------------------------------------------------------------------
+  // Uninitialised, 64-byte aligned; MemoryError (ErrorKind::memory) when there is none.
+  virtual StorageRef allocate(std::int64_t bytes) = 0;
+  virtual MemoryInfo memory_info() = 0;
+  virtual void set_cache_limit(std::int64_t bytes) = 0;
+  virtual void empty_cache() = 0;
+  virtual void copy_to_host(const Array& contiguous, void* host) = 0;
+  virtual void copy_from_host(const void* host, const Array& contiguous) = 0;
+  virtual void synchronize() = 0;
+
+  // ---- loops --------------------------------------------------------------------------------
+  // out = op(inputs…). Every layout has out's shape (broadcast by stride zero). The operation runs
+  // in dtype `compute`; operands of other dtypes are cast on the way in, the result on the way out.
+  // out overlaps an input only if it is exactly the same view.
+  virtual void elementwise(Op op, DType compute, std::span<const Operand> inputs,
+                           const Operand& out) = 0;
+  // The same for small operands of dtype `compute`, contiguous and of one size: no plan, no threads.
+  virtual void elementwise_contiguous(Op op, DType compute, const void* const* inputs, void* out,
+                                      std::int64_t n) = 0;
+  // out = in, cast to out's dtype; same shape; no partial overlap.
+  virtual void copy(const Operand& in, const Operand& out) = 0;
+  // out[i] = start + i * step along a one-dimensional out, computed so that no error accumulates.
+  virtual void arange(const Operand& out, const Element& start, const Element& step) = 0;
+  // A one-dimensional out from start to stop as the standard's linspace; the last is exactly stop
+  // when endpoint is true. start, stop are complex128; out is floating.
+  virtual void linspace(const Operand& out, std::complex<double> start, std::complex<double> stop,
+                        bool endpoint) = 0;
+  // out = in where it stands on or above (below) the k-th diagonal of the last two axes, else 0.
+  virtual void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper) = 0;
+
+  // ---- reductions ---------------------------------------------------------------------------
+  // Reduces the dimensions of `in` marked in `reduced` (one flag per dimension). out has the shape
+  // of the kept ones, in order, and any strides. The reduction runs in dtype `accumulator`; out may
+  // have another dtype (cast at the end). `center`, of out's shape, is what sum_squared_deviations
+  // subtracts; null otherwise. Empty reductions write the identity (the frontend refuses max/min).
+  virtual void reduce(Reduction op, DType accumulator, const Operand& in,
+                      std::span<const bool> reduced, const Operand* center,
+                      const Operand& out) = 0;
+  // Position of the first largest (smallest) along `axis`, NaN counting as such; out is int64 of
+  // the kept shape. in.shape[axis] > 0.
+  virtual void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) = 0;
+  // Running sum (product) along `axis` in dtype `accumulator` = out's dtype. With include_initial
+  // out is one longer along the axis and starts with 0 (1).
+  virtual void scan(bool product, const Operand& in, int axis, bool include_initial,
+                    const Operand& out) = 0;
+
+  // ---- indexing -----------------------------------------------------------------------------
+  // out[i…, slab…] = in[offsets[i…] + slab…]: `offsets` (int64, shape of the leading dimensions of
+  // out) holds element offsets from in.data; in.layout describes one slab (the trailing dimensions
+  // of out). Offsets are known to be in bounds. in.layout may also have dimensions that offsets has,
+  // up to all of out's: an element's place is its offset plus its place under in.layout.
+  virtual void gather(const Operand& in, const Operand& offsets, const Operand& out) = 0;
+  // out[offsets[i…] + slab…] = in[i…, slab…], in index order, so that the last of equal offsets
+  // wins. out.layout describes one slab. in is cast to out's dtype.
+  virtual void scatter(const Operand& in, const Operand& offsets, const Operand& out) = 0;
+  // offsets += normalise(index) * stride for index in [-n, n), all of one shape; false when an
+  // index is out of bounds, with the first such index in `bad`.
+  virtual bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
+                                  const Operand& offsets, std::int64_t* bad) = 0;
+  // How many elements are non-zero (any dtype), in row-major order, …
+  virtual std::int64_t count_nonzero(const Operand& in) = 0;
+  // … and where: writes int64 index columns out[k], one per dimension, each contiguous of length
+  // count; for a rank-0 input there is one column of zeros.
+  virtual void nonzero(const Operand& in, std::span<const Operand> out) = 0;
+
+  // ---- sorting and searching ------------------------------------------------------------------
+  // Sorts along `axis` into out (same shape and dtype); stable; NaN last, also when descending;
+  // complex by real then imaginary part.
+  virtual void sort(const Operand& in, int axis, bool descending, const Operand& out) = 0;
+  // The permutation that sorts, as int64.
+  virtual void argsort(const Operand& in, int axis, bool descending, const Operand& out) = 0;
+  // For each value the first (side left) or last position in one-dimensional sorted `in` that keeps
+  // it sorted; `sorter` (int64, or null) names the order of `in`. Same dtype for in and values.
+  // False when sorter holds an out-of-bounds index.
+  virtual bool searchsorted(const Operand& in, const Operand* sorter, const Operand& values,
+                            bool right, const Operand& out) = 0;
+
+  // ---- linear algebra -------------------------------------------------------------------------
+  // out[…, m, n] = a[…, m, k] @ b[…, k, n], same numeric dtype, batch dimensions already broadcast;
+  // out is contiguous in its last two dimensions and overlaps neither input.
+  virtual void matmul(const Operand& a, const Operand& b, const Operand& out) = 0;
+};
+
+// The engine of a device; ValueError when the device does not exist here.
+Backend& backend(Device device);
+
+}  // namespace arrayx

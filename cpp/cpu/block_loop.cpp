@@ -1,0 +1,349 @@
+#include "block_loop.hpp"
+
+#include <cstring>
+
+#include "parallel.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an L1 or stay in L2
+
+// Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer can
+// hold a packed block and the other half its cast.
+int block_elements(int largest_itemsize) { return scratch_bytes / 2 / largest_itemsize; }
+
+// How the index space is cut: `length[d]` elements of dimension d per block.
+struct Grid {
+  Dims length;
+  Dims blocks;  // per dimension
+  std::int64_t count = 1;
+
+  Grid(const Plan& plan, std::int64_t budget, int largest_itemsize) {
+    const int n = plan.ndim(), inner = n - 1;
+    length = Dims(n, 1);
+    const auto take = [&](int d, std::int64_t most) {
+      length[d] = std::min(plan.size[d], std::max<std::int64_t>(1, std::min(budget, most)));
+      budget /= length[d];
+    };
+    if (plan.kind == LoopKind::transposed) {
+      // Two cache lines along the tile dimension, the rest of the budget along the other.
+      take(plan.tile_dim, std::max(8, 128 / largest_itemsize));
+    }
+    take(inner, budget);
+    // Short rows: more of them to a block, as long as whole dimensions fit. Long ones stay alone, so
+    // that contiguous operands need no packing.
+    if (length[inner] == plan.size[inner] && length[inner] < 256) {
+      for (int d = inner - 1; d >= 0 && budget > 1; --d) {
+        if (length[d] == 1) take(d, budget);
+        if (length[d] != plan.size[d]) break;
+      }
+    }
+    blocks = Dims(n, 1);
+    for (int d = 0; d < n; ++d) {
+      blocks[d] = (plan.size[d] + length[d] - 1) / length[d];
+      count *= blocks[d];
+    }
+  }
+};
+
+// Row-major strides, in bytes, of a packed block.
+void packed_strides(const Dims& sizes, int itemsize, Dims& strides) {
+  strides.resize(sizes.size());
+  std::int64_t step = itemsize;
+  for (int d = sizes.size() - 1; d >= 0; --d) {
+    strides[d] = step;
+    step *= sizes[d];
+  }
+}
+
+// Whether a block of these sizes lies in memory the way a packed one does.
+bool lies_packed(const Dims& sizes, const Dims& strides, const Dims& packed) {
+  for (int d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] > 1 && strides[d] != packed[d]) return false;
+  }
+  return true;
+}
+
+void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t n) {
+  kernels().cast[static_cast<int>(from)][static_cast<int>(to)](&in, out, n);
+}
+
+}  // namespace
+
+void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
+              const Dims& sizes, int itemsize) {
+  // The dimensions that are walked, innermost last; a transposing pair goes to the kernel together.
+  int axes[64];
+  int n = 0;
+  for (int d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    if (n < 64) axes[n++] = d;
+  }
+  const CopyKernel kernel = kernels().copy[item_class(itemsize)];
+  if (n == 0) {
+    kernel(in, {0, 0}, out, {0, 0}, 1, 1);
+    return;
+  }
+  const int inner = axes[n - 1];
+  if (n == 1) {
+    kernel(in, {0, in_strides[inner]}, out, {0, out_strides[inner]}, 1, sizes[inner]);
+    return;
+  }
+  int row = n - 2;
+  for (int i = 0; i < n - 1; ++i) {
+    if (in_strides[axes[i]] == itemsize) row = i;
+  }
+  const int r = axes[row];
+  for (int i = row; i + 2 < n; ++i) axes[i] = axes[i + 1];
+  n -= 2;
+  const Strides2D si{in_strides[r], in_strides[inner]}, so{out_strides[r], out_strides[inner]};
+  if (n == 0) {
+    kernel(in, si, out, so, sizes[r], sizes[inner]);
+    return;
+  }
+  std::int64_t index[64] = {};
+  while (true) {
+    kernel(in, si, out, so, sizes[r], sizes[inner]);
+    int i = n - 1;
+    for (; i >= 0; --i) {
+      const int d = axes[i];
+      in += in_strides[d];
+      out += out_strides[d];
+      if (++index[i] < sizes[d]) break;
+      in -= sizes[d] * in_strides[d];
+      out -= sizes[d] * out_strides[d];
+      index[i] = 0;
+    }
+    if (i < 0) return;
+  }
+}
+
+Plan plan_of(const Operand* const* operands, int count) {
+  const Dims* strides[plan_operands];
+  const Dims* shape = nullptr;
+  for (int k = 0; k < count; ++k) {
+    strides[k] = operands[k]->host_scalar ? nullptr : &operands[k]->layout->strides;
+    if (!operands[k]->host_scalar) shape = &operands[k]->layout->shape;
+  }
+  return make_plan(*shape, strides, count);
+}
+
+void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel) {
+  if (plan.kind == LoopKind::empty) return;
+  const int K = plan.operands, out = K - 1, n = plan.ndim(), inner = n - 1;
+  const KernelTable& table = kernels();
+
+  std::array<bool, plan_operands> constant{};  // the same element everywhere
+  std::array<bool, plan_operands> cast{};
+  bool direct = plan.kind == LoopKind::contiguous;
+  int largest = 1, bytes_per_element = 0;
+  for (int k = 0; k < K; ++k) {
+    constant[k] = k != out;
+    for (std::int64_t s : plan.stride[k]) constant[k] &= s == 0;
+    cast[k] = operands[k].memory != operands[k].kernel;
+    direct &= constant[k] || (!cast[k] && plan.stride[k][0] == 1);
+    largest = std::max({largest, itemsize(operands[k].memory), itemsize(operands[k].kernel)});
+    bytes_per_element += constant[k] ? 0 : itemsize(operands[k].memory);
+  }
+  const std::int64_t total = plan.count();
+  const std::int64_t block = block_elements(largest);
+
+  // Constants are repeated once into a block of their own that all threads read.
+  alignas(64) char constants[plan_operands - 1][scratch_bytes / 2];
+  for (int k = 0; k < out; ++k) {
+    if (!constant[k]) continue;
+    const int size = itemsize(operands[k].kernel);
+    alignas(16) char element[16];
+    std::memcpy(element, operands[k].data, itemsize(operands[k].memory));
+    if (cast[k]) {
+      alignas(16) char raw[16];
+      std::memcpy(raw, element, sizeof raw);
+      cast_elements(operands[k].memory, operands[k].kernel, raw, element, 1);
+    }
+    table.copy[item_class(size)](element, {0, 0}, constants[k], {0, size}, 1,
+                                 std::min(block, total));
+  }
+  const bool any_constant = constant[0] || (K > 2 && constant[1]) || (K > 3 && constant[2]);
+
+  if (direct) {
+    // Straight from memory to memory; in chunks for the threads, and in blocks where a constant is
+    // read from its block.
+    std::int64_t chunk = std::max<std::int64_t>(parallel_grain / std::max(bytes_per_element, 1), 1);
+    chunk = (chunk + 63) / 64 * 64;
+    parallel_for((total + chunk - 1) / chunk, total * bytes_per_element, [&](std::int64_t c) {
+      const std::int64_t end = std::min(total, (c + 1) * chunk);
+      const std::int64_t step = any_constant ? block : chunk;
+      for (std::int64_t i = c * chunk; i < end; i += step) {
+        const void* in[plan_operands];
+        for (int k = 0; k < out; ++k) {
+          in[k] = constant[k] ? constants[k]
+                              : operands[k].data + i * itemsize(operands[k].memory);
+        }
+        kernel(in, operands[out].data + i * itemsize(operands[out].memory),
+               std::min(step, end - i));
+      }
+    });
+    return;
+  }
+
+  const Grid grid(plan, block, largest);
+  std::array<Dims, plan_operands> stride;  // bytes
+  for (int k = 0; k < K; ++k) {
+    stride[k] = plan.stride[k];
+    for (std::int64_t& s : stride[k]) s *= itemsize(operands[k].memory);
+  }
+  std::int64_t elements_per_block = 1;
+  for (std::int64_t l : grid.length) elements_per_block *= l;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / elements_per_block);
+  parallel_for((grid.count + per_chunk - 1) / per_chunk, total * bytes_per_element,
+               [&](std::int64_t c) {
+    alignas(64) char packed[plan_operands][scratch_bytes / 2];
+    alignas(64) char converted[plan_operands][scratch_bytes / 2];
+    Dims index(n), sizes(n), block_strides;
+    std::int64_t b = c * per_chunk;
+    const std::int64_t end = std::min(grid.count, b + per_chunk);
+    for (std::int64_t rest = b, d = n - 1; d >= 0; --d) {
+      index[d] = rest % grid.blocks[d];
+      rest /= grid.blocks[d];
+    }
+    for (; b < end; ++b) {
+      std::int64_t count = 1;
+      std::array<char*, plan_operands> at;
+      for (int k = 0; k < K; ++k) at[k] = operands[k].data;
+      for (int d = 0; d < n; ++d) {
+        const std::int64_t start = index[d] * grid.length[d];
+        sizes[d] = std::min(grid.length[d], plan.size[d] - start);
+        count *= sizes[d];
+        for (int k = 0; k < K; ++k) at[k] += start * stride[k][d];
+      }
+      const std::int64_t columns = sizes[inner];
+      const std::int64_t rows = count / columns;
+      // Where the kernel finds each operand: row after row at `pitch`, or (pitch = columns) packed.
+      std::array<char*, plan_operands> source;
+      std::array<bool, plan_operands> in_rows{};  // used where it lies, row by row
+      bool by_rows = false;
+      for (int k = 0; k < K; ++k) {
+        const int size = itemsize(operands[k].memory);
+        const DType from = operands[k].memory, to = operands[k].kernel;
+        if (constant[k]) {
+          source[k] = constants[k];
+          continue;
+        }
+        packed_strides(sizes, size, block_strides);
+        const bool whole = lies_packed(sizes, stride[k], block_strides);
+        const bool rowwise = columns == 1 || stride[k][inner] == size;
+        if (!cast[k] && (whole || (rowwise && columns >= 16))) {
+          source[k] = at[k];
+          in_rows[k] = !whole;
+          by_rows |= !whole;
+          continue;
+        }
+        if (k == out) {
+          source[k] = cast[k] ? converted[k] : packed[k];
+          continue;
+        }
+        char* raw = at[k];
+        if (!whole) {
+          raw = packed[k];
+          copy_box(at[k], stride[k], raw, block_strides, sizes, size);
+        }
+        source[k] = raw;
+        if (cast[k]) {
+          cast_elements(from, to, raw, converted[k], count);
+          source[k] = converted[k];
+        }
+      }
+      if (!by_rows) {
+        const void* in[plan_operands];
+        for (int k = 0; k < out; ++k) in[k] = source[k];
+        kernel(in, source[out], count);
+      } else {
+        Dims row_index(n);
+        std::array<std::int64_t, plan_operands> offset{};  // of rows used where they lie
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const void* in[plan_operands];
+          char* row[plan_operands];
+          for (int k = 0; k < K; ++k) {
+            row[k] = source[k];
+            if (in_rows[k]) {
+              row[k] += offset[k];
+            } else if (!constant[k]) {
+              row[k] += r * columns * itemsize(operands[k].kernel);
+            }
+            in[k] = row[k];
+          }
+          kernel(in, row[out], columns);
+          for (int d = inner - 1; d >= 0; --d) {
+            const bool carry = ++row_index[d] == sizes[d];
+            for (int k = 0; k < K; ++k) {
+              offset[k] += carry ? -(sizes[d] - 1) * stride[k][d] : stride[k][d];
+            }
+            if (!carry) break;
+            row_index[d] = 0;
+          }
+        }
+      }
+      if (source[out] == converted[out] || source[out] == packed[out]) {
+        const DType from = operands[out].kernel, to = operands[out].memory;
+        const int size = itemsize(to);
+        packed_strides(sizes, size, block_strides);
+        const char* raw = source[out];
+        const bool whole = lies_packed(sizes, stride[out], block_strides);
+        if (cast[out]) {
+          char* target = whole ? at[out] : packed[out];
+          cast_elements(from, to, raw, target, count);
+          raw = target;
+        }
+        if (!whole) copy_box(raw, block_strides, at[out], stride[out], sizes, size);
+      }
+      for (int d = n - 1; d >= 0 && ++index[d] == grid.blocks[d]; --d) index[d] = 0;
+    }
+  });
+}
+
+void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
+  if (plan.kind == LoopKind::empty) return;
+  const int n = plan.ndim();
+  const std::int64_t total = plan.count(), work = 2 * total * itemsize;
+  if (plan.kind == LoopKind::contiguous && plan.stride[0][0] == 1 && plan.stride[1][0] == 1) {
+    const std::int64_t chunk = parallel_grain, bytes = total * itemsize;
+    parallel_for((bytes + chunk - 1) / chunk, work, [&](std::int64_t c) {
+      std::memcpy(out + c * chunk, in + c * chunk, std::min(chunk, bytes - c * chunk));
+    });
+    return;
+  }
+  // Blocks need no scratch here; a larger one costs less bookkeeping, a tile stays within L1.
+  const Grid grid(plan, plan.kind == LoopKind::transposed ? 16384 / itemsize : 65536 / itemsize,
+                  itemsize);
+  Dims in_strides = plan.stride[0], out_strides = plan.stride[1];
+  for (std::int64_t& s : in_strides) s *= itemsize;
+  for (std::int64_t& s : out_strides) s *= itemsize;
+  std::int64_t elements_per_block = 1;
+  for (std::int64_t l : grid.length) elements_per_block *= l;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, 65536 / itemsize / elements_per_block);
+  parallel_for((grid.count + per_chunk - 1) / per_chunk, work, [&](std::int64_t c) {
+    Dims index(n), sizes(n);
+    std::int64_t b = c * per_chunk;
+    const std::int64_t end = std::min(grid.count, b + per_chunk);
+    for (std::int64_t rest = b, d = n - 1; d >= 0; --d) {
+      index[d] = rest % grid.blocks[d];
+      rest /= grid.blocks[d];
+    }
+    for (; b < end; ++b) {
+      const char* p = in;
+      char* q = out;
+      for (int d = 0; d < n; ++d) {
+        const std::int64_t start = index[d] * grid.length[d];
+        sizes[d] = std::min(grid.length[d], plan.size[d] - start);
+        p += start * in_strides[d];
+        q += start * out_strides[d];
+      }
+      copy_box(p, in_strides, q, out_strides, sizes, itemsize);
+      for (int d = n - 1; d >= 0 && ++index[d] == grid.blocks[d]; --d) index[d] = 0;
+    }
+  });
+}
+
+}  // namespace arrayx::cpu

@@ -1,0 +1,34 @@
+// BlockLoop: runs a contiguous kernel over strided, cast, repeated or transposed operands. The index
+// space of a Plan is cut into blocks that fit the L1 cache; an operand that is not contiguous and of
+// the kernel's dtype there is packed (and cast) into scratch first, results are unpacked likewise.
+#pragma once
+
+#include "../array/plan.hpp"
+#include "engine.hpp"
+#include "kernels.hpp"
+
+namespace arrayx::cpu {
+
+// Copies a box of `sizes` items between strides (in bytes); the innermost pair of dimensions goes to
+// the copy kernel of the item size.
+void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
+              const Dims& sizes, int itemsize);
+
+// One operand as the kernel sees it.
+struct LoopOperand {
+  char* data;         // first element, after the plan's flips
+  DType memory;       // dtype in memory
+  DType kernel;       // dtype the kernel reads or writes
+};
+
+// kernel(in, out, n) over every element of the plan; operands in the plan's order, the output last.
+using BlockKernel = ElementwiseKernel;
+void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel);
+
+// out = in, both of `itemsize` bytes; the plan's operands are (in, out).
+void run_copy(const Plan& plan, const char* in, char* out, int itemsize);
+
+// The plan of operands in this order, and where each starts.
+Plan plan_of(const Operand* const* operands, int count);
+
+}  // namespace arrayx::cpu

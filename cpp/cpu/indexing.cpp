@@ -1,0 +1,467 @@
+// Gathers, scatters and the positions of non-zero elements. Every loop walks a Plan whose last
+// dimension is a tight loop by item size; addresses are byte pointers, so memory may be unaligned.
+#include <algorithm>
+#include <atomic>
+#include <complex>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "../array/plan.hpp"
+#include "engine.hpp"
+#include "parallel.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+using i64 = std::int64_t;
+using u64 = std::uint64_t;
+
+constexpr i64 chunk_elements = 1 << 15;
+
+template <int bytes>
+struct Item {
+  unsigned char data[bytes];
+};
+
+// f(Item<n>{}) for an item size of 1, 2, 4, 8 or 16.
+template <class F>
+void dispatch_item(int itemsize, F&& f) {
+  switch (itemsize) {
+    case 1: return f(Item<1>{});
+    case 2: return f(Item<2>{});
+    case 4: return f(Item<4>{});
+    case 8: return f(Item<8>{});
+    default: return f(Item<16>{});
+  }
+}
+
+template <class T>
+T load(const char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+template <class T>
+void store(char* p, T value) {
+  std::memcpy(p, &value, sizeof value);
+}
+
+// The order of a loop in rows (the last dimension) and a cut into chunks that depends on the shape
+// alone.
+struct Rows {
+  i64 length, count;              // of one row, and how many
+  i64 rows_per_chunk, piece;      // a chunk is several rows, or a piece of a long one
+  i64 pieces, chunks;
+
+  explicit Rows(const Plan& plan) {
+    length = plan.size.back();
+    count = plan.count() / length;
+    rows_per_chunk = std::max<i64>(1, chunk_elements / length);
+    piece = length <= 2 * chunk_elements ? length : chunk_elements;
+    pieces = (length + piece - 1) / piece;
+    chunks = (count + rows_per_chunk - 1) / rows_per_chunk * pieces;
+  }
+};
+
+// body(position, rows, first, last): columns [first, last) of `rows` rows that are neighbours along
+// the last dimension but one; position[k] is operand k's offset, in elements, of the first row.
+template <class Body>
+void walk_chunk(const Plan& plan, const Rows& cut, i64 chunk, Body&& body) {
+  const i64 piece = chunk % cut.pieces;
+  i64 row = chunk / cut.pieces * cut.rows_per_chunk;
+  const i64 row_end = std::min(cut.count, row + cut.rows_per_chunk);
+  const i64 first = piece * cut.piece, last = std::min(cut.length, first + cut.piece);
+  const int outer = plan.ndim() - 1;
+  Dims index(outer);
+  i64 rest = row;
+  for (int d = outer - 1; d >= 0; --d) {
+    index[d] = rest % plan.size[d];
+    rest /= plan.size[d];
+  }
+  while (row < row_end) {
+    i64 position[plan_operands];
+    for (int k = 0; k < plan.operands; ++k) {
+      position[k] = plan.base[k];
+      for (int d = 0; d < outer; ++d) position[k] += index[d] * plan.stride[k][d];
+    }
+    if (outer == 0) return body(position, i64{1}, first, last);
+    const i64 rows = std::min(row_end - row, plan.size[outer - 1] - index[outer - 1]);
+    body(position, rows, first, last);
+    row += rows;
+    index[outer - 1] += rows;
+    for (int d = outer - 1; d > 0 && index[d] == plan.size[d]; --d) {
+      index[d] = 0;
+      ++index[d - 1];
+    }
+  }
+}
+
+// Operand k's stride from row to row.
+i64 row_stride(const Plan& plan, int k) {
+  const int n = plan.ndim();
+  return n > 1 ? plan.stride[k][n - 2] : 0;
+}
+
+// The strides of an operand that has only the leading (trailing) dimensions of a loop of `ndim`.
+Dims leading(const Operand& a, int ndim) {
+  Dims strides = a.layout->strides;
+  strides.resize(ndim);
+  return strides;
+}
+Dims trailing(const Operand& a, int ndim) {
+  Dims strides(ndim);
+  const int shift = ndim - a.layout->ndim();
+  for (int d = 0; d < a.layout->ndim(); ++d) strides[shift + d] = a.layout->strides[d];
+  return strides;
+}
+
+template <class T>
+bool is_nonzero(const char* p) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return *p != 0;
+  } else if constexpr (std::is_same_v<T, std::complex<float>> ||
+                       std::is_same_v<T, std::complex<double>>) {
+    using Part = typename T::value_type;
+    return (load<Part>(p) != Part(0)) | (load<Part>(p + sizeof(Part)) != Part(0));
+  } else {
+    return load<T>(p) != T(0);
+  }
+}
+
+// Bytes of a word that are not zero, as ones.
+u64 nonzero_bytes(u64 word) {
+  constexpr u64 low = 0x7f7f7f7f7f7f7f7f;
+  return (((word & low) + low) | word) >> 7 & 0x0101010101010101;
+}
+
+template <class T>
+i64 count_row(const char* p, i64 stride, i64 n) {
+  i64 total = 0;
+  if constexpr (sizeof(T) == 1) {
+    if (stride == 1) {
+      while (n >= 8) {
+        // Eight counters of a byte each hold up to 255.
+        const i64 words = std::min<i64>(n / 8, 255);
+        u64 counters = 0;
+        for (i64 i = 0; i < words; ++i) counters += nonzero_bytes(load<u64>(p + 8 * i));
+        constexpr u64 pairs = 0x00ff00ff00ff00ff;
+        counters = (counters & pairs) + (counters >> 8 & pairs);
+        total += counters * 0x0001000100010001 >> 48;
+        p += 8 * words;
+        n -= 8 * words;
+      }
+    }
+  }
+  for (i64 i = 0; i < n; ++i) total += is_nonzero<T>(p + i * stride);
+  return total;
+}
+
+// Positions, from `start` on, of the non-zero elements among at most 2**16.
+template <class T>
+i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions) {
+  i64 found = 0, i = 0;
+  if constexpr (sizeof(T) == 1) {
+    if (stride == 1) {
+      for (; i + 8 <= n; i += 8) {
+        const u64 word = load<u64>(p + i);
+        if (word == 0) continue;
+        const u64 set = nonzero_bytes(word);
+        for (int b = 0; b < 8; ++b) {
+          positions[found] = static_cast<std::uint16_t>(i + b);
+          found += set >> (8 * b) & 1;
+        }
+      }
+    }
+  }
+  for (; i < n; ++i) {
+    positions[found] = static_cast<std::uint16_t>(i);
+    found += is_nonzero<T>(p + i * stride);
+  }
+  return found;
+}
+
+// A loop over a layout in row-major order with all its dimensions; rank 0 becomes rank 1.
+Plan row_major_plan(const Layout& layout) {
+  Plan plan;
+  plan.operands = 1;
+  plan.size = layout.shape;
+  plan.stride[0] = layout.strides;
+  if (plan.size.empty()) {
+    plan.size.push_back(1);
+    plan.stride[0].push_back(0);
+  }
+  plan.kind = LoopKind::inner;
+  return plan;
+}
+
+}  // namespace
+
+void gather(const Operand& in, const Operand& offsets, const Operand& out) {
+  const int ndim = out.layout->ndim();
+  if (out.layout->size == 0) return;
+  const Dims offset_strides = leading(offsets, ndim), in_strides = trailing(in, ndim);
+  const Dims* strides[3] = {&offset_strides, &in_strides, &out.layout->strides};
+  const Plan plan = make_plan(out.layout->shape, strides, 3);
+  const Rows cut(plan);
+  const int last_dim = plan.ndim() - 1;
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using T = decltype(item);
+    constexpr i64 bytes = sizeof(T);
+    const i64 of = plan.stride[0][last_dim] * 8, in_step = plan.stride[1][last_dim] * bytes,
+              out_step = plan.stride[2][last_dim] * bytes;
+    const i64 of_row = row_stride(plan, 0) * 8, in_row = row_stride(plan, 1) * bytes,
+              out_row = row_stride(plan, 2) * bytes;
+    parallel_for(cut.chunks, out.layout->size * (bytes + 8), [&](i64 chunk) {
+      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+        const char* o = offsets.data + at[0] * 8 + first * of;
+        const char* p = in.data + at[1] * bytes + first * in_step;
+        char* q = out.data + at[2] * bytes + first * out_step;
+        const i64 n = last - first;
+        for (i64 r = 0; r < rows; ++r, o += of_row, p += in_row, q += out_row) {
+          if (of == 0) {
+            const char* from = p + load<i64>(o) * bytes;
+            if (in_step == bytes && out_step == bytes) {
+              if (n * bytes > 64) {
+                std::memcpy(q, from, n * bytes);
+              } else {
+                for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(from + j * bytes));
+              }
+            } else {
+              for (i64 j = 0; j < n; ++j) store(q + j * out_step, load<T>(from + j * in_step));
+            }
+          } else if (of == 8 && in_step == 0 && out_step == bytes) {
+            for (i64 j = 0; j < n; ++j) {
+              store(q + j * bytes, load<T>(p + load<i64>(o + j * 8) * bytes));
+            }
+          } else {
+            for (i64 j = 0; j < n; ++j) {
+              store(q + j * out_step, load<T>(p + load<i64>(o + j * of) * bytes + j * in_step));
+            }
+          }
+        }
+      });
+    });
+  });
+}
+
+void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
+  if (!in.host_scalar && in.layout->size == 0) return;
+  if (offsets.layout->size == 0 || out.layout->size == 0) return;
+  Dims shape = offsets.layout->shape;
+  const int index_ndim = shape.size(), slab_ndim = out.layout->ndim();
+  for (i64 s : out.layout->shape) shape.push_back(s);
+  const int ndim = shape.size();
+  Operand source = in;
+  Array cast;
+  if (in.dtype != out.dtype) {
+    cast.dtype = out.dtype;
+    cast.layout = Layout::contiguous(in.host_scalar ? Dims{} : shape);
+    cast.storage = allocate(cast.nbytes());
+    copy(in, cast);
+    source = cast;
+  }
+  const Dims offset_strides = leading(offsets, ndim), out_strides = trailing(out, ndim);
+  const Dims in_strides = in.host_scalar ? Dims(ndim) : source.layout->strides;
+  // The index dimensions keep their order, since the last of equal offsets wins. The slab's may stand
+  // on either side of them: inside where the slab lies in runs, else outside.
+  bool runs = false;
+  for (int d = 0; d < slab_ndim; ++d) {
+    runs |= out.layout->shape[d] > 1 && detail::magnitude(out.layout->strides[d]) == 1;
+  }
+  Dims order;
+  if (!runs) {
+    for (int d = index_ndim; d < ndim; ++d) order.push_back(d);
+  }
+  for (int d = 0; d < index_ndim; ++d) order.push_back(d);
+  if (runs) {
+    for (int d = index_ndim; d < ndim; ++d) order.push_back(d);
+  }
+  const auto permuted = [&](const Dims& d) {
+    Dims p(ndim);
+    for (int i = 0; i < ndim; ++i) p[i] = d[static_cast<int>(order[i])];
+    return p;
+  };
+  const Dims a = permuted(offset_strides), b = permuted(in_strides), c = permuted(out_strides);
+  const Dims* strides[3] = {&a, &b, &c};
+  const Plan plan = make_plan(permuted(shape), strides, 3, false);
+  const Rows cut(plan);
+  const int last_dim = plan.ndim() - 1;
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using T = decltype(item);
+    constexpr i64 bytes = sizeof(T);
+    const i64 of = plan.stride[0][last_dim] * 8, in_step = plan.stride[1][last_dim] * bytes,
+              out_step = plan.stride[2][last_dim] * bytes;
+    const i64 of_row = row_stride(plan, 0) * 8, in_row = row_stride(plan, 1) * bytes,
+              out_row = row_stride(plan, 2) * bytes;
+    for (i64 chunk = 0; chunk < cut.chunks; ++chunk) {
+      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+        const char* o = offsets.data + at[0] * 8 + first * of;
+        const char* p = source.data + at[1] * bytes + first * in_step;
+        char* q = out.data + at[2] * bytes + first * out_step;
+        const i64 n = last - first;
+        for (i64 r = 0; r < rows; ++r, o += of_row, p += in_row, q += out_row) {
+          if (of == 0) {
+            char* to = q + load<i64>(o) * bytes;
+            if (in_step == bytes && out_step == bytes && n * bytes > 64) {
+              std::memcpy(to, p, n * bytes);
+            } else {
+              for (i64 j = 0; j < n; ++j) store(to + j * out_step, load<T>(p + j * in_step));
+            }
+          } else {
+            for (i64 j = 0; j < n; ++j) {
+              store(q + load<i64>(o + j * of) * bytes + j * out_step, load<T>(p + j * in_step));
+            }
+          }
+        }
+      });
+    }
+  });
+}
+
+bool accumulate_offsets(const Operand& index, i64 n, i64 stride, const Operand& offsets, i64* bad) {
+  if (offsets.layout->size == 0) return true;
+  const Dims* strides[2] = {&index.layout->strides, &offsets.layout->strides};
+  const Plan plan = make_plan(offsets.layout->shape, strides, 2);
+  const Rows cut(plan);
+  const int last_dim = plan.ndim() - 1;
+  bool in_bounds = true;
+  dispatch(index.dtype, [&](auto example) {
+    using T = decltype(example);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      // A negative index of a signed dtype counts from the end; what is still negative then, and any
+      // uint64 beyond int64, is far beyond n when read as unsigned.
+      const auto normalised = [n](T value) {
+        const u64 i = static_cast<u64>(value);
+        return i + (std::is_signed_v<T> && value < T(0) ? static_cast<u64>(n) : 0);
+      };
+      std::atomic<bool> failed{false};
+      const i64 from = plan.stride[0][last_dim] * i64(sizeof(T)), to = plan.stride[1][last_dim] * 8;
+      parallel_for(cut.chunks, offsets.layout->size * i64(sizeof(T) + 16), [&](i64 chunk) {
+        u64 wrong = 0;
+        walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+          const char* p = index.data + at[0] * i64(sizeof(T)) + first * from;
+          char* q = offsets.data + at[1] * 8 + first * to;
+          for (i64 r = 0; r < rows; ++r) {
+            for (i64 j = 0; j < last - first; ++j) {
+              const u64 i = normalised(load<T>(p + j * from));
+              wrong |= i >= static_cast<u64>(n);
+              char* slot = q + j * to;
+              store(slot, load<u64>(slot) + i * static_cast<u64>(stride));
+            }
+            p += row_stride(plan, 0) * i64(sizeof(T));
+            q += row_stride(plan, 1) * 8;
+          }
+        });
+        if (wrong) failed.store(true, std::memory_order_relaxed);
+      });
+      if (failed) {
+        in_bounds = false;
+        const Plan ordered = make_plan(offsets.layout->shape, strides, 1, false);
+        const Rows serial(ordered);
+        bool found = false;
+        for (i64 chunk = 0; chunk < serial.chunks && !found; ++chunk) {
+          walk_chunk(ordered, serial, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+            for (i64 r = 0; r < rows; ++r) {
+              for (i64 j = first; j < last && !found; ++j) {
+                const i64 place =
+                    at[0] + r * row_stride(ordered, 0) + j * ordered.stride[0][ordered.ndim() - 1];
+                const T value = load<T>(index.data + place * i64(sizeof(T)));
+                if (normalised(value) < static_cast<u64>(n)) continue;
+                *bad = static_cast<i64>(value);
+                found = true;
+              }
+            }
+          });
+        }
+      }
+    }
+  });
+  return in_bounds;
+}
+
+i64 count_nonzero(const Operand& in) {
+  const Dims* strides[1] = {&in.layout->strides};
+  const Plan plan = make_plan(in.layout->shape, strides, 1);
+  if (plan.kind == LoopKind::empty) return 0;
+  const Rows cut(plan);
+  std::atomic<i64> total{0};
+  dispatch(in.dtype, [&](auto example) {
+    using T = decltype(example);
+    const i64 step = plan.stride[0][plan.ndim() - 1] * i64(sizeof(T));
+    parallel_for(cut.chunks, in.layout->size * i64(sizeof(T)), [&](i64 chunk) {
+      i64 count = 0;
+      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+        const char* p = in.data + at[0] * i64(sizeof(T)) + first * step;
+        for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0) * i64(sizeof(T))) {
+          count += count_row<T>(p, step, last - first);
+        }
+      });
+      total.fetch_add(count, std::memory_order_relaxed);
+    });
+  });
+  return total;
+}
+
+void nonzero(const Operand& in, std::span<const Operand> out) {
+  if (in.layout->size == 0 || out[0].layout->size == 0) return;
+  const Plan plan = row_major_plan(*in.layout);
+  const Rows cut(plan);
+  const int ndim = plan.ndim();
+  std::vector<i64> before(cut.chunks + 1, 0);  // non-zero elements before each chunk
+  std::vector<char*> columns;
+  for (const Operand& column : out) columns.push_back(column.data);
+  dispatch(in.dtype, [&](auto example) {
+    using T = decltype(example);
+    constexpr i64 bytes = sizeof(T);
+    const i64 step = plan.stride[0][ndim - 1] * bytes;
+    if (cut.chunks > 1) {
+      parallel_for(cut.chunks, in.layout->size * bytes, [&](i64 chunk) {
+        i64 count = 0;
+        walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+          const char* p = in.data + at[0] * bytes + first * step;
+          for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0) * bytes) {
+            count += count_row<T>(p, step, last - first);
+          }
+        });
+        before[chunk + 1] = count;
+      });
+      for (i64 c = 0; c < cut.chunks; ++c) before[c + 1] += before[c];
+    }
+    const i64 work = in.layout->size * bytes + out[0].layout->size * 8 * ndim;
+    parallel_for(cut.chunks, work, [&](i64 chunk) {
+      constexpr i64 block = 1024;
+      std::uint16_t positions[block + 1];
+      i64 at_column = before[chunk];
+      const i64 first_row = chunk / cut.pieces * cut.rows_per_chunk;
+      Dims index(ndim);
+      i64 rest = first_row;
+      for (int d = ndim - 2; d >= 0; --d) {
+        index[d] = rest % plan.size[d];
+        rest /= plan.size[d];
+      }
+      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+        const char* p = in.data + at[0] * bytes;
+        for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0) * bytes) {
+          for (i64 j = first; j < last; j += block) {
+            const i64 n = std::min(block, last - j);
+            const i64 found = positions_in_row<T>(p + j * step, step, n, positions);
+            for (int d = 0; d + 1 < ndim; ++d) {
+              for (i64 k = 0; k < found; ++k) store(columns[d] + (at_column + k) * 8, index[d]);
+            }
+            char* last_column = columns[ndim - 1] + at_column * 8;
+            for (i64 k = 0; k < found; ++k) store<i64>(last_column + k * 8, j + positions[k]);
+            at_column += found;
+          }
+          for (int d = ndim - 2; d >= 0; --d) {
+            if (++index[d] < plan.size[d] || d == 0) break;
+            index[d] = 0;
+          }
+        }
+      });
+    });
+  });
+}
+
+}  // namespace arrayx::cpu

@@ -1,0 +1,63 @@
+// KernelTable: everything compiled once per instruction set. The sources under cpp/cpu/kernels/ are
+// built for each level, each into its part of a table; the best level the CPU has is chosen at load
+// (ARRAYX_ISA=baseline|avx2|avx512 overrides it).
+#pragma once
+
+#include <cstdint>
+
+#include "../array/dtype.hpp"
+#include "../ops/table.hpp"
+#include "kernels/reduce_kernels.hpp"
+
+namespace arrayx::cpu {
+
+// out[i] = op(in[0][i], …) over n contiguous elements of one dtype. `out` may be one of the inputs.
+using ElementwiseKernel = void (*)(const void* const* in, void* out, std::int64_t n);
+
+// out[i] = in[0][i] in another dtype, over n contiguous elements. One signature with the elementwise
+// kernels, so that one loop runs both.
+using CastKernel = ElementwiseKernel;
+
+// out[r][c] = in[r][c] for rows × columns items of 1, 2, 4, 8 or 16 bytes; strides in bytes.
+struct Strides2D {
+  std::int64_t row, column;
+};
+using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Strides2D out_strides,
+                            std::int64_t rows, std::int64_t columns);
+constexpr int item_class(int itemsize) {  // index into KernelTable::copy
+  return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
+}
+
+// c[m][n] += a[m][k] @ b[k][n] for integers, row-major blocks that fit the caches; strides in items.
+using IntegerMatmulKernel = void (*)(const void* a, std::int64_t a_stride, const void* b,
+                                     std::int64_t b_stride, void* c, std::int64_t c_stride,
+                                     std::int64_t m, std::int64_t n, std::int64_t k);
+
+struct KernelTable {
+  const char* isa = nullptr;
+  ElementwiseKernel elementwise[op_count][dtype_count] = {};
+  CastKernel cast[dtype_count][dtype_count] = {};
+  CopyKernel copy[5] = {};
+  IntegerMatmulKernel matmul[dtype_count] = {};
+  ReduceKernels reduce;  // see kernels/reduce_kernels.hpp
+};
+
+// The table in use.
+const KernelTable& kernels();
+
+// One function per source and level, each filling its part; called by kernels().
+#define ARRAYX_DECLARE_LEVEL(level) \
+  namespace level { \
+  void fill_elementwise(KernelTable& table); \
+  void fill_real_math(KernelTable& table); \
+  void fill_complex_math(KernelTable& table); \
+  void fill_copy(KernelTable& table); \
+  void fill_reduce(KernelTable& table); \
+  void fill_matmul(KernelTable& table); \
+  }
+ARRAYX_DECLARE_LEVEL(baseline)
+ARRAYX_DECLARE_LEVEL(avx2)
+ARRAYX_DECLARE_LEVEL(avx512)
+#undef ARRAYX_DECLARE_LEVEL
+
+}  // namespace arrayx::cpu

@@ -1,0 +1,215 @@
+// The loop around a function object: contiguous operands, one vector at a time, the tail as a padded
+// vector. Included by the kernel sources only, once per instruction set.
+#pragma once
+
+#include "../simd/vec.hpp"  // before the vocabulary, whose templates name its overloads
+
+#include <utility>
+
+#include "../../ops/elementwise.hpp"
+#include "../kernels.hpp"
+
+namespace arrayx::cpu {
+namespace ARRAYX_ISA {
+namespace {
+
+using ops::Complex;
+using ops::Mask;
+using ops::Vec;
+
+// ---- loading and storing vectors of each element type -------------------------------------------
+
+template <class T>
+inline constexpr int lanes_of = ops::vector_bytes / sizeof(T);
+
+template <class T>
+struct Elements {
+  using V = Vec<T, lanes_of<T>>;
+  static constexpr int lanes = lanes_of<T>;
+  static ARRAYX_HD V load(const char* p, i64 i) { return V::load(p + i * i64{sizeof(T)}); }
+  static ARRAYX_HD V load_first(const char* p, i64 i, int n) {
+    return V::load_first(p + i * i64{sizeof(T)}, n);
+  }
+};
+
+template <int First, class V, int... I>
+ARRAYX_HD V every_second(V a, V b, std::integer_sequence<int, I...>) {
+  return V(__builtin_shufflevector(a.v, b.v, (2 * I + First)...));
+}
+template <class V, int Half, int... I>
+ARRAYX_HD V interleave(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
+}
+
+template <class T>
+struct Elements<Complex<T>> {
+  using Part = Vec<T, lanes_of<T>>;
+  using V = Complex<Part>;
+  static constexpr int lanes = lanes_of<T>;
+  using Indices = std::make_integer_sequence<int, lanes>;
+  static ARRAYX_HD V split(Part a, Part b) {
+    return {every_second<0>(a, b, Indices{}), every_second<1>(a, b, Indices{})};
+  }
+  static ARRAYX_HD V load(const char* p, i64 i) {
+    p += i * i64{2 * sizeof(T)};
+    return split(Part::load(p), Part::load(p + sizeof(Part)));
+  }
+  static ARRAYX_HD V load_first(const char* p, i64 i, int n) {
+    p += i * i64{2 * sizeof(T)};
+    const int first = 2 * n < lanes ? 2 * n : lanes;
+    return split(Part::load_first(p, first), Part::load_first(p + sizeof(Part), 2 * n - first));
+  }
+};
+
+template <class T, int N>
+ARRAYX_HD void store(Vec<T, N> x, char* p, i64 i) {
+  x.store(p + i * i64{sizeof(T)});
+}
+template <class T, int N>
+ARRAYX_HD void store_first(Vec<T, N> x, char* p, i64 i, int n) {
+  x.store_first(p + i * i64{sizeof(T)}, n);
+}
+template <class T, int N>
+ARRAYX_HD void store(Complex<Vec<T, N>> x, char* p, i64 i) {
+  using Indices = std::make_integer_sequence<int, N>;
+  p += i * i64{2 * sizeof(T)};
+  interleave<Vec<T, N>, 0>(x.re, x.im, Indices{}).store(p);
+  interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}).store(p + N * sizeof(T));
+}
+template <class T, int N>
+ARRAYX_HD void store_first(Complex<Vec<T, N>> x, char* p, i64 i, int n) {
+  using Indices = std::make_integer_sequence<int, N>;
+  p += i * i64{2 * sizeof(T)};
+  const int first = 2 * n < N ? 2 * n : N;
+  interleave<Vec<T, N>, 0>(x.re, x.im, Indices{}).store_first(p, first);
+  interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}).store_first(p + N * sizeof(T), 2 * n - first);
+}
+// A condition becomes bytes of 0 and 1.
+template <int B, int N>
+ARRAYX_HD Vec<u8, N> to_bytes(Mask<B, N> m) {
+  using Bytes = typename Vec<u8, N>::native;
+  if constexpr (B == 1) {
+    return Vec<u8, N>(__builtin_bit_cast(Bytes, m.v)) & Vec<u8, N>(u8{1});
+  } else {
+    return Vec<u8, N>(Bytes(__builtin_convertvector(m.v, Bytes))) & Vec<u8, N>(u8{1});
+  }
+}
+template <int B, int N>
+ARRAYX_HD void store(Mask<B, N> m, char* p, i64 i) {
+  to_bytes(m).store(p + i);
+}
+template <int B, int N>
+ARRAYX_HD void store_first(Mask<B, N> m, char* p, i64 i, int n) {
+  to_bytes(m).store_first(p + i, n);
+}
+
+// The mask, of the width of T's parts, of bytes that are not zero.
+template <class T>
+struct part {
+  using type = T;
+};
+template <class T>
+struct part<Complex<T>> {
+  using type = T;
+};
+template <class T>
+struct Condition {
+  static constexpr int width = sizeof(typename part<T>::type), lanes = Elements<T>::lanes;
+  using V = Mask<width, lanes>;
+  static ARRAYX_HD V widen(Vec<u8, lanes> bytes) {
+    using I = Vec<typename ops::ints_of_width<width>::s, lanes>;
+    return ops::convert<I>(bytes) != I(typename ops::ints_of_width<width>::s(0));
+  }
+  static ARRAYX_HD V load(const char* p, i64 i) { return widen(Vec<u8, lanes>::load(p + i)); }
+  static ARRAYX_HD V load_first(const char* p, i64 i, int n) {
+    return widen(Vec<u8, lanes>::load_first(p + i, n));
+  }
+};
+
+// ---- kernels --------------------------------------------------------------------------------------
+
+template <class F, class First, class... Inputs, int... I>
+ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n,
+                           std::integer_sequence<int, I...>) {
+  const char* const p[] = {static_cast<const char*>(in[0]), static_cast<const char*>(in[I])...};
+  char* const q = static_cast<char*>(out);
+  constexpr int lanes = First::lanes;
+  const F f;
+  i64 i = 0;
+  for (; i + lanes <= n; i += lanes) store(f(First::load(p[0], i), Inputs::load(p[I], i)...), q, i);
+  if (i < n) {
+    const int rest = static_cast<int>(n - i);
+    store_first(f(First::load_first(p[0], i, rest), Inputs::load_first(p[I], i, rest)...), q, i,
+                rest);
+  }
+}
+
+template <class F, class T, int Arity>
+void kernel(const void* const* in, void* out, std::int64_t n) {
+  if constexpr (ops::is_scalar_only<F, T>) {
+    static_assert(Arity == 2);
+    const T* a = static_cast<const T*>(in[0]);
+    const T* b = static_cast<const T*>(in[1]);
+    T* c = static_cast<T*>(out);
+    const F f;
+    for (i64 i = 0; i < n; ++i) {
+      T x, y;
+      __builtin_memcpy(&x, a + i, sizeof x);
+      __builtin_memcpy(&y, b + i, sizeof y);
+      x = f(x, y);
+      __builtin_memcpy(c + i, &x, sizeof x);
+    }
+  } else {
+    using E = Elements<T>;
+    if constexpr (Arity == 1) vector_loop<F, E>(in, out, n, std::integer_sequence<int>{});
+    if constexpr (Arity == 2) vector_loop<F, E, E>(in, out, n, std::integer_sequence<int, 1>{});
+    if constexpr (Arity == 3) {
+      if constexpr (ops::same_type_v<F, ops::Where>) {
+        vector_loop<F, Condition<T>, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
+      } else {
+        vector_loop<F, E, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
+      }
+    }
+  }
+}
+
+// ---- filling the table ----------------------------------------------------------------------------
+
+template <class F, int Arity, unsigned Accepts>
+void fill_row(ElementwiseKernel* row) {
+  using Boolean = typename ops::bool_form<F>::type;
+  const auto put = [row](DType d, ElementwiseKernel k) { row[static_cast<int>(d)] = k; };
+  if constexpr (Accepts & kinds::boolean) {
+    put(DType::bool_, &kernel<Boolean, u8, Arity>);
+  }
+  if constexpr (Accepts & kinds::integer) {
+    put(DType::int8, &kernel<F, i8, Arity>);
+    put(DType::int16, &kernel<F, i16, Arity>);
+    put(DType::int32, &kernel<F, i32, Arity>);
+    put(DType::int64, &kernel<F, i64, Arity>);
+    put(DType::uint8, &kernel<F, u8, Arity>);
+    put(DType::uint16, &kernel<F, u16, Arity>);
+    put(DType::uint32, &kernel<F, u32, Arity>);
+    put(DType::uint64, &kernel<F, u64, Arity>);
+  }
+  if constexpr (Accepts & kinds::real) {
+    put(DType::float32, &kernel<F, f32, Arity>);
+    put(DType::float64, &kernel<F, f64, Arity>);
+  }
+  if constexpr (Accepts & kinds::complex) {
+    put(DType::complex64, &kernel<F, Complex<f32>, Arity>);
+    put(DType::complex128, &kernel<F, Complex<f64>, Arity>);
+  }
+}
+
+// Rows of the vocabulary: the kinds `only` of each operation are instantiated in this source.
+#define ARRAYX_FILL(name, F, accepts, arity, only) \
+  { \
+    using namespace kinds; \
+    fill_row<ops::F, arity, (accepts) & (only)>(table.elementwise[static_cast<int>(Op::name)]); \
+  }
+
+}  // namespace
+}  // namespace ARRAYX_ISA
+}  // namespace arrayx::cpu

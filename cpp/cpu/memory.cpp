@@ -1,0 +1,249 @@
+// Host memory. Fresh pages cost more than the arithmetic on them, so freed blocks are kept and used
+// again: small ones on free lists of the thread, with the Storage in front of the data; large ones in
+// a bounded cache, aligned to huge pages.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <list>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "engine.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+constexpr std::size_t cached_from = std::size_t{1} << 16;  // bytes; smaller blocks go to free lists
+
+std::atomic<std::int64_t> in_use{0};
+
+[[noreturn]] void out_of_memory(std::int64_t bytes) {
+  raise(ErrorKind::memory, "no room for an array of ", bytes, " bytes");
+}
+
+// ---- small blocks: [Storage, padded to 64 bytes][data] -------------------------------------------
+
+constexpr std::size_t header = (sizeof(Storage) + alignment - 1) / alignment * alignment;
+constexpr int small_classes = 17;          // data of up to 64 << c bytes … 64 KiB by powers of two
+constexpr int kept_per_class = 64;         // blocks; fewer of the larger classes, see capacity_of
+
+constexpr int capacity_of(int c) { return c <= 6 ? kept_per_class : kept_per_class >> (c - 6); }
+
+struct FreeLists {
+  void* head[small_classes] = {};
+  int count[small_classes] = {};
+  ~FreeLists();
+};
+// Set once the thread's lists are gone: blocks freed after that go straight back.
+thread_local bool lists_gone = false;
+FreeLists::~FreeLists() {
+  lists_gone = true;
+  for (void* block : head) {
+    while (block) {
+      void* next = *static_cast<void**>(block);
+      std::free(block);
+      block = next;
+    }
+  }
+}
+thread_local FreeLists free_lists;
+
+int small_class(std::size_t bytes) {
+  if (bytes <= 64) return 0;
+  return 64 - __builtin_clzll(bytes - 1) - 6;
+}
+
+void free_small(Storage* s) {
+  const int c = small_class(s->bytes);
+  in_use.fetch_sub(static_cast<std::int64_t>(s->bytes), std::memory_order_relaxed);
+  if (!lists_gone && free_lists.count[c] < capacity_of(c)) {
+    *reinterpret_cast<void**>(s) = free_lists.head[c];
+    free_lists.head[c] = s;
+    ++free_lists.count[c];
+  } else {
+    std::free(s);
+  }
+}
+
+Storage* allocate_small(std::size_t bytes) {
+  const int c = small_class(bytes);
+  void* block = lists_gone ? nullptr : free_lists.head[c];
+  if (block) {
+    free_lists.head[c] = *static_cast<void**>(block);
+    --free_lists.count[c];
+  } else {
+    block = std::aligned_alloc(alignment, header + (std::size_t{64} << c));
+    if (!block) return nullptr;
+  }
+  auto* s = new (block) Storage;
+  s->data = static_cast<char*>(block) + header;
+  s->deleter = &free_small;
+  return s;
+}
+
+// ---- large blocks --------------------------------------------------------------------------------
+
+// Sizes are rounded up to an eighth of their power of two (at most 12.5 % more), so that a loop over
+// nearly equal sizes uses one block again and again.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t power = std::size_t{1} << (63 - __builtin_clzll(bytes));
+  const std::size_t step = std::max<std::size_t>(power / 8, 4096);
+  return (bytes + step - 1) / step * step;
+}
+
+class BlockCache {
+ public:
+  BlockCache() {
+    // By default an eighth of the machine's memory, at least 64 MiB.
+    const std::int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    limit_ = std::max<std::int64_t>(pages > 0 && page > 0 ? pages / 8 * page : 0, 64 << 20);
+  }
+
+  void* take(std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = by_size_.lower_bound(bytes);
+      if (found != by_size_.end() && found->first == bytes) {
+        void* block = found->second->data;
+        cached_ -= static_cast<std::int64_t>(bytes);
+        by_age_.erase(found->second);
+        by_size_.erase(found);
+        return block;
+      }
+    }
+    void* block = fresh(bytes);
+    if (!block) {
+      shrink(0);
+      block = fresh(bytes);
+    }
+    return block;
+  }
+
+  void give(void* block, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (static_cast<std::int64_t>(bytes) > limit_) {
+      std::free(block);
+      return;
+    }
+    evict(limit_ - static_cast<std::int64_t>(bytes));
+    try {
+      by_age_.push_front({block, bytes});
+      by_size_.emplace(bytes, by_age_.begin());
+      cached_ += static_cast<std::int64_t>(bytes);
+    } catch (const std::bad_alloc&) {  // no room for the bookkeeping: do without
+      if (!by_age_.empty() && by_age_.front().data == block) by_age_.pop_front();
+      std::free(block);
+    }
+  }
+
+  void shrink(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    evict(bytes);
+  }
+  void set_limit(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    limit_ = bytes;
+    evict(bytes);
+  }
+  std::int64_t cached() {
+    const std::lock_guard lock(mutex_);
+    return cached_;
+  }
+  std::int64_t limit() {
+    const std::lock_guard lock(mutex_);
+    return limit_;
+  }
+
+ private:
+  struct Block {
+    void* data;
+    std::size_t bytes;
+  };
+
+  static void* fresh(std::size_t bytes) {
+    const bool huge = bytes >= 2 * huge_page;
+    void* block = std::aligned_alloc(huge ? huge_page : alignment, bytes);
+#if defined(MADV_HUGEPAGE)
+    if (block && huge) madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+  }
+
+  // Frees the blocks unused for longest until at most `bytes` are kept. The mutex is held.
+  void evict(std::int64_t bytes) {
+    while (cached_ > bytes && !by_age_.empty()) {
+      const auto last = std::prev(by_age_.end());
+      for (auto [it, end] = by_size_.equal_range(last->bytes); it != end; ++it) {
+        if (it->second == last) {
+          by_size_.erase(it);
+          break;
+        }
+      }
+      cached_ -= static_cast<std::int64_t>(last->bytes);
+      std::free(last->data);
+      by_age_.pop_back();
+    }
+  }
+
+  std::mutex mutex_;
+  std::list<Block> by_age_;  // most recently freed first
+  std::multimap<std::size_t, std::list<Block>::iterator> by_size_;
+  std::int64_t cached_ = 0, limit_ = 0;
+};
+
+// Never destroyed: arrays may be freed while the process exits.
+BlockCache& cache() {
+  static auto* instance = new BlockCache;
+  return *instance;
+}
+
+void free_large(Storage* s) {
+  in_use.fetch_sub(static_cast<std::int64_t>(s->bytes), std::memory_order_relaxed);
+  cache().give(s->data, s->bytes);
+  delete s;
+}
+
+}  // namespace
+
+StorageRef allocate(std::int64_t bytes) {
+  if (bytes > (std::int64_t{1} << 62)) out_of_memory(bytes);
+  const auto size = static_cast<std::size_t>(bytes);
+  if (size <= cached_from) {
+    Storage* s = allocate_small(size);
+    if (!s) {
+      cache().shrink(0);
+      s = allocate_small(size);
+      if (!s) out_of_memory(bytes);
+    }
+    s->bytes = size;
+    in_use.fetch_add(bytes, std::memory_order_relaxed);
+    return StorageRef(s);
+  }
+  const std::size_t block = rounded(size);
+  void* data = cache().take(block);
+  if (!data) out_of_memory(bytes);
+  auto* s = new (std::nothrow) Storage;
+  if (!s) {
+    cache().give(data, block);
+    out_of_memory(bytes);
+  }
+  s->data = data;
+  s->bytes = block;
+  s->deleter = &free_large;
+  in_use.fetch_add(static_cast<std::int64_t>(block), std::memory_order_relaxed);
+  return StorageRef(s);
+}
+
+MemoryInfo memory_info() {
+  return {in_use.load(std::memory_order_relaxed), cache().cached(), cache().limit()};
+}
+void set_cache_limit(std::int64_t bytes) { cache().set_limit(bytes); }
+void empty_cache() { cache().shrink(0); }
+
+}  // namespace arrayx::cpu

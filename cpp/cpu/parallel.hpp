@@ -1,0 +1,37 @@
+// Threads: one loop over independent chunks, run by the OpenMP pool when it pays. The cut into
+// chunks is the caller's and depends on the shape alone, so results do not depend on the threads.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace arrayx::cpu {
+
+// Bytes of memory traffic (or the like in arithmetic) below which one thread is faster.
+inline constexpr std::int64_t parallel_grain = 1 << 18;
+
+// Threads a loop may use now: OMP_NUM_THREADS or threadpoolctl's limit; 1 inside a parallel loop and
+// in a forked child (whose copy of the pool has no threads behind it).
+int thread_count();
+
+void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context);
+
+// body(i) for i in [0, count), in any order and on any thread. `work` is the whole loop's bytes.
+// An exception thrown by body is rethrown here.
+template <class Body>
+void parallel_for(std::int64_t count, std::int64_t work, Body&& body) {
+  int threads = 1;
+  if (count > 1 && work >= 2 * parallel_grain) threads = thread_count();
+  if (threads <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  using B = std::remove_reference_t<Body>;
+  const std::int64_t most = work / parallel_grain;
+  if (threads > most) threads = static_cast<int>(most);
+  run_chunks(
+      count, threads, [](void* context, std::int64_t i) { (*static_cast<B*>(context))(i); },
+      const_cast<void*>(static_cast<const void*>(&body)));
+}
+
+}  // namespace arrayx::cpu

@@ -1,0 +1,591 @@
+// Reductions and arg-reductions. Each pass reduces one group of dimensions, from the last
+// backwards; groups, chunks and lanes depend on the logical shape alone (see
+// kernels/reduce_kernels.hpp).
+#include <atomic>
+
+#include "engine.hpp"
+#include "kernels.hpp"
+#include "parallel.hpp"
+#include "tiles.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+// Reduced dimensions are merged, from the last one backwards, until this many elements are
+// together.
+constexpr std::int64_t least_group = 1024;
+constexpr std::int64_t pack_bytes = 32 << 10;
+constexpr std::int64_t task_bytes = 64 << 10;
+constexpr int most_levels = 58;
+constexpr std::int64_t widest_packed = 64;  // accumulators of a packed tile of several blocks
+
+constexpr int index(Reduction r) {
+  return static_cast<int>(r);
+}
+
+bool conditional(Reduction op) {
+  return op == Reduction::any || op == Reduction::all || op == Reduction::count_nonzero;
+}
+
+// The reduction that combines partial results.
+Reduction continuation(Reduction op) {
+  const bool adds = op == Reduction::count_nonzero || op == Reduction::sum_squared_deviations;
+  return adds ? Reduction::sum : op;
+}
+
+struct Kernels {
+  DType dtype;  // what the kernels read; other input is cast
+  ReduceRowsKernel rows = nullptr;
+  ReduceColumnsKernel columns = nullptr;
+};
+
+Kernels find_kernels(Reduction op, DType dtype, DType accumulator) {
+  const ReduceKernels& table = kernels().reduce;
+  const bool adds = op == Reduction::sum || op == Reduction::prod;
+  int wide = 0;
+  if (conditional(op) || dtype == accumulator) {
+    // the table's own rule
+  } else if (adds && is_integer(accumulator) && !is_floating(dtype)) {
+    // Any integer goes: sums and products are modulo 2^64.
+  } else if (kind(dtype) == kind(accumulator) && itemsize(accumulator) == 2 * itemsize(dtype) &&
+             table.rows[index(op)][static_cast<int>(dtype)][1]) {
+    wide = 1;
+  } else {
+    dtype = accumulator;
+  }
+  const int d = static_cast<int>(dtype);
+  Kernels k{dtype, table.rows[index(op)][d][wide], table.columns[index(op)][d][wide]};
+  if (!k.rows) {
+    raise(ErrorKind::not_implemented, info(op).name, " of ", dtype, " with accumulator ",
+          accumulator, " has no kernel");
+  }
+  return k;
+}
+
+struct Pass {
+  Reduction op;
+  DType dtype, accumulator;
+  const char* in;
+  const char* center;  // of the accumulator's dtype, or null
+  char* out;           // of the accumulator's dtype
+  Plan kept;           // operands: out, center, in
+  Plan group;          // operand: in
+};
+
+// Copies group elements k0 … k0 + count of `width` outputs, `kept_stride` bytes apart, into a block
+// [count][width] (columns) or [width][count].
+void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t width,
+          std::int64_t k0, std::int64_t count, bool columns, char* block) {
+  const Plan& g = p.group;
+  const int item = itemsize(p.dtype), last = g.ndim() - 1;
+  const CopyKernel copy_items = kernels().copy[item_class(item)];
+  Dims at(g.ndim());
+  std::int64_t offset = 0;
+  for (int i = last; i >= 0; --i) {
+    at[i] = k0 % g.size[i];
+    k0 /= g.size[i];
+    offset += at[i] * g.stride[0][i];
+  }
+  const std::int64_t step = g.stride[0][last] * item;
+  const Strides2D from{columns ? step : kept_stride, columns ? kept_stride : step};
+  const Strides2D to{(columns ? width : count) * item, item};
+  for (;;) {
+    const std::int64_t run = std::min(g.size[last] - at[last], count);
+    const std::int64_t rows = columns ? run : width, items = columns ? width : run;
+    copy_items(in + offset * item, from, block, to, rows, items);
+    count -= run;
+    if (count == 0) return;
+    block += run * (columns ? width : 1) * item;
+    offset -= at[last] * g.stride[0][last];
+    at[last] = 0;
+    for (int i = last - 1; i >= 0; --i) {
+      offset += g.stride[0][i];
+      if (++at[i] < g.size[i]) break;
+      offset -= g.size[i] * g.stride[0][i];
+      at[i] = 0;
+    }
+  }
+}
+
+enum class Form { rows, columns, packed_rows, packed_columns };
+
+struct Shape {  // how a pass is cut
+  Form form;
+  std::int64_t n;      // elements of the group
+  std::int64_t width;  // outputs of a tile
+  std::int64_t block;  // elements packed at a time
+  std::int64_t split;  // elements of one task
+};
+
+Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk) {
+  Shape s;
+  s.n = p.group.count();
+  const std::int64_t m = p.kept.size.back();
+  const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
+  const std::int64_t kept_stride = p.kept.stride[2][p.kept.ndim() - 1];
+  const std::int64_t step = p.group.stride[0][p.group.ndim() - 1];
+  const bool direct = k.dtype == p.dtype && p.group.ndim() == 1;
+  const std::int64_t most_columns = max_column_bytes / out_item;
+  const bool one_output = p.kept.count() == 1;
+  s.block = s.n;
+  if (direct && !one_output && kept_stride == 1 && (s.n == 1 || step != 1)) {
+    s.form = Form::columns;
+    s.width = most_columns;
+  } else if (direct && (step == 1 || s.n == 1)) {
+    s.form = Form::rows;
+    s.width = std::clamp<std::int64_t>(task_bytes / (item * s.n), 1, 4096);
+  } else {
+    const std::int64_t kernel_item = std::max(item, itemsize(k.dtype));
+    const std::int64_t room = std::max<std::int64_t>(pack_bytes / kernel_item, chunk);
+    const bool columns = !one_output && m >= 8 && kept_stride != 0 &&
+                         (step == 0 || detail::magnitude(kept_stride) < detail::magnitude(step));
+    s.form = columns ? Form::packed_columns : Form::packed_rows;
+    if (s.n > chunk) {
+      s.block = chunk;
+      while (!columns && s.block < s.n && 2 * s.block <= room) s.block *= 2;
+    }
+    s.block = std::min(s.block, s.n);
+    s.width = std::min(room / s.block, s.block < s.n ? widest_packed : most_columns);
+  }
+  s.width = std::clamp<std::int64_t>(s.width, 1, m);
+  // Several tasks per output where there are few outputs.
+  s.split = s.n;
+  const std::int64_t tiles = p.kept.count() / m * ((m - 1) / s.width + 1);
+  if (tiles < 64 && s.n > chunk && tiles * s.n * s.width * item >= 2 * parallel_grain) {
+    s.split = std::max(chunk, s.form == Form::packed_rows ? s.block : chunk);
+    while (s.split < s.n &&
+           (s.split * s.width * item < 2 * task_bytes || ((s.n - 1) / s.split + 1) * tiles > 128)) {
+      s.split *= 2;
+    }
+    s.split = std::min(s.split, s.n);
+  }
+  return s;
+}
+
+// Elements k0 … k1 of one tile into out[0 … width).
+void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& tile, std::int64_t k0,
+                 std::int64_t k1, char* out) {
+  const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
+  const int last = p.kept.ndim() - 1;
+  const std::int64_t kept_stride = p.kept.stride[2][last] * item;
+  const std::int64_t step = p.group.stride[0][p.group.ndim() - 1] * item;
+  const char* in = p.in + tile.offset[2] * item;
+  // The centers of the tile, next to each other.
+  const char* center = nullptr;
+  alignas(64) char centers[max_column_bytes * 16];
+  if (p.center) {
+    center = p.center + tile.offset[1] * out_item;
+    const std::int64_t stride = p.kept.stride[1][last];
+    const bool aligned = reinterpret_cast<std::uintptr_t>(center) % out_item == 0;
+    if ((stride != 1 && tile.width > 1) || !aligned) {
+      kernels().copy[item_class(out_item)](center, {0, stride * out_item}, centers, {0, out_item},
+                                           1, tile.width);
+      center = centers;
+    }
+  }
+  if (s.form == Form::rows) {
+    return k.rows(in + k0 * step, kept_stride, tile.width, k1 - k0, center, out);
+  }
+  if (s.form == Form::columns) {
+    return k.columns(in + k0 * step, step, k1 - k0, tile.width, center, out);
+  }
+  const bool columns = s.form == Form::packed_columns;
+  const bool casts = k.dtype != p.dtype;
+  const int kernel_item = itemsize(k.dtype);
+  const std::int64_t block_bytes = (s.block * tile.width * std::max(item, kernel_item) + 63) & ~63;
+  const std::int64_t level_bytes = (tile.width * out_item + 63) & ~63;
+  const bool several = k1 - k0 > s.block;
+  char* scratch = thread_scratch(2 * block_bytes + (several ? most_levels * level_bytes : 0));
+  char* cast_block = scratch + block_bytes;
+  char* stack = cast_block + block_bytes;
+  const auto reduce_block = [&](std::int64_t at, char* to) {
+    const std::int64_t n = std::min(s.block, k1 - at);
+    pack(p, in, kept_stride, tile.width, at, n, columns, scratch);
+    const char* block = scratch;
+    if (casts) {
+      const void* from = scratch;
+      kernels().cast[static_cast<int>(p.dtype)][static_cast<int>(k.dtype)](&from, cast_block,
+                                                                           n * tile.width);
+      block = cast_block;
+    }
+    if (columns) {
+      k.columns(block, tile.width * kernel_item, n, tile.width, center, to);
+    } else {
+      k.rows(block, n * kernel_item, tile.width, n, center, to);
+    }
+  };
+  if (!several) return reduce_block(k0, out);
+  const MergeKernel merge = kernels().reduce.merge[index(p.op)][static_cast<int>(p.accumulator)];
+  int top = 0;
+  std::int64_t count = 0;
+  for (std::int64_t at = k0; at < k1; at += s.block) {
+    reduce_block(at, stack + top * level_bytes);
+    for (std::int64_t c = count++; c & 1; c >>= 1) {
+      --top;
+      merge(stack + top * level_bytes, stack + (top + 1) * level_bytes, tile.width);
+    }
+    ++top;
+  }
+  for (; top > 1; --top) {
+    merge(stack + (top - 2) * level_bytes, stack + (top - 1) * level_bytes, tile.width);
+  }
+  std::memcpy(out, stack, tile.width * out_item);
+}
+
+void run_pass(const Pass& p) {
+  const Kernels k = find_kernels(p.op, p.dtype, p.accumulator);
+  const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
+  const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
+  const Shape s = plan_pass(p, k, reduce_chunk(real_bytes));
+  const Tiles tiles(p.kept, s.width);
+  const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
+  const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;
+  const CopyKernel copy_items = kernels().copy[item_class(out_item)];
+  // Complex accumulators are aligned like their parts.
+  const bool aligned = reinterpret_cast<std::uintptr_t>(p.out) % real_bytes == 0;
+  const std::int64_t work = outputs * s.n * item;
+
+  if (splits == 1) {
+    const std::int64_t tile_bytes = std::max<std::int64_t>(s.n * s.width * item, 1);
+    const std::int64_t per_task = std::max<std::int64_t>(task_bytes / tile_bytes, 1);
+    parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
+      const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
+      for (std::int64_t t = task * per_task; t < end; ++t) {
+        const Tile tile = tiles[t];
+        char* out = p.out + tile.offset[0] * out_item;
+        if (aligned && (tile.width == 1 || out_stride == out_item)) {
+          reduce_tile(p, k, s, tile, 0, s.n, out);
+        } else {
+          alignas(64) char results[4096 * 16];
+          reduce_tile(p, k, s, tile, 0, s.n, results);
+          copy_items(results, {0, out_item}, out, {0, out_stride}, 1, tile.width);
+        }
+      }
+    });
+    return;
+  }
+
+  const StorageRef partial = allocate(checked_bytes(splits * outputs, out_item));
+  char* partials = static_cast<char*>(partial->data);
+  std::atomic<bool> decided{false};  // one task of any() or all() can settle the result
+  const bool stoppable = outputs == 1 && (p.op == Reduction::any || p.op == Reduction::all);
+  const char undecided = p.op == Reduction::all;
+  parallel_for(splits * tiles.count(), work, [&](std::int64_t task) {
+    const std::int64_t part = task / tiles.count();
+    const Tile tile = tiles[task % tiles.count()];
+    char* out = partials + (part * outputs + tile.position) * out_item;
+    if (stoppable && decided.load(std::memory_order_relaxed)) {
+      *out = undecided;
+      return;
+    }
+    reduce_tile(p, k, s, tile, part * s.split, std::min(s.n, (part + 1) * s.split), out);
+    if (stoppable && *out != undecided) decided.store(true, std::memory_order_relaxed);
+  });
+  const MergeKernel merge = kernels().reduce.merge[index(p.op)][static_cast<int>(p.accumulator)];
+  for (std::int64_t step = 1; step < splits; step *= 2) {
+    for (std::int64_t i = 0; i + step < splits; i += 2 * step) {
+      merge(partials + i * outputs * out_item, partials + (i + step) * outputs * out_item, outputs);
+    }
+  }
+  for (std::int64_t t = 0; t < tiles.count(); ++t) {
+    const Tile tile = tiles[t];
+    copy_items(partials + tile.position * out_item, {0, out_item},
+               p.out + tile.offset[0] * out_item, {0, out_stride}, 1, tile.width);
+  }
+}
+
+// Every element of out becomes the reduction of nothing.
+void write_empty(Reduction op, DType accumulator, const Operand& out) {
+  const bool one = op == Reduction::prod || op == Reduction::all;
+  const Element e = dispatch(accumulator, [&](auto zero) {
+    return Element::of(static_cast<decltype(zero)>(one ? 1 : 0));
+  });
+  Layout everywhere = *out.layout;
+  everywhere.strides = Dims(everywhere.ndim(), 0);
+  Operand in;
+  in.data = reinterpret_cast<char*>(const_cast<unsigned char*>(e.bytes));
+  in.layout = &everywhere;
+  in.dtype = accumulator;
+  copy(in, out);
+}
+
+// The accumulator of the kernels: integer sums and products run in 64 bits and are cut at the end.
+DType kernel_accumulator(Reduction op, DType accumulator) {
+  switch (op) {
+    case Reduction::any:
+    case Reduction::all:
+      return DType::bool_;
+    case Reduction::count_nonzero:
+      return DType::int64;
+    case Reduction::sum:
+    case Reduction::prod:
+      if (kind(accumulator) == Kind::unsigned_) return DType::uint64;
+      if (kind(accumulator) <= Kind::signed_) return DType::int64;
+      return accumulator;
+    default:
+      return accumulator;
+  }
+}
+
+}  // namespace
+
+void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
+            const Operand* center, const Operand& out) {
+  accumulator = kernel_accumulator(op, accumulator);
+  const Layout& layout = *in.layout;
+  const int ndim = layout.ndim();
+  const int out_item = itemsize(accumulator);
+  const int real_bytes = is_complex(accumulator) ? out_item / 2 : out_item;
+
+  // Small and contiguous, reduced to one number: one call.
+  if (out.layout->size == 1 && layout.size > 0 && out.dtype == accumulator && !center &&
+      (ndim == 1 || layout.size < least_group) && layout.size * itemsize(in.dtype) <= task_bytes &&
+      reinterpret_cast<std::uintptr_t>(out.data) % real_bytes == 0 && layout.is_contiguous()) {
+    const Kernels k = find_kernels(op, in.dtype, accumulator);
+    if (k.dtype == in.dtype) return k.rows(in.data, 0, 1, layout.size, nullptr, out.data);
+  }
+
+  if (out.layout->size == 0) return;
+  if (layout.size == 0) return write_empty(op, accumulator, out);
+
+  // The centers in the accumulator's dtype.
+  Array center_copy;
+  Operand center_operand;
+  if (center) {
+    center_operand = *center;
+    if (center->dtype != accumulator) {
+      center_copy.layout = Layout::contiguous(center->layout->shape);
+      center_copy.dtype = accumulator;
+      center_copy.storage = allocate(checked_bytes(center_copy.size(), out_item));
+      copy(*center, center_copy);
+      center_operand = center_copy;
+    }
+  }
+
+  // A result of another dtype, or accumulators that would overwrite what is still to be read, go
+  // through a buffer.
+  const bool order_free = conditional(op) || is_integer(accumulator) || accumulator == DType::bool_;
+  Array buffer;
+  DType dtype = in.dtype;
+  const char* data = in.data;
+  Dims shape = layout.shape, strides = layout.strides, state(ndim);
+  for (int i = 0; i < ndim; ++i) state[i] = reduced[i];  // 1: still to be reduced
+
+  for (int end = ndim;;) {
+    // The next group: dimensions [begin, end) that are marked, kept ones in between.
+    int begin = end;
+    std::int64_t n = 1;
+    while (begin > 0 && (order_free || n < least_group)) {
+      --begin;
+      if (state[begin]) n *= shape[begin];
+    }
+    bool more = false;
+    for (int i = 0; i < begin; ++i) more |= state[i] != 0 && shape[i] > 1;
+
+    Dims group_shape, group_strides, kept_shape, kept_strides, out_strides, center_strides;
+    int kept_axis = 0;
+    for (int i = 0; i < ndim; ++i) {
+      if (state[i] && i >= begin) {
+        group_shape.push_back(shape[i]);
+        group_strides.push_back(strides[i]);
+        continue;
+      }
+      if (reduced[i] && !state[i]) continue;  // gone
+      kept_shape.push_back(shape[i]);
+      kept_strides.push_back(strides[i]);
+      const bool final_axis = !state[i];
+      if (center)
+        center_strides.push_back(final_axis ? center_operand.layout->strides[kept_axis] : 0);
+      out_strides.push_back(final_axis ? out.layout->strides[kept_axis] : 0);
+      kept_axis += final_axis;
+    }
+    Pass p;
+    p.op = op;
+    p.dtype = dtype;
+    p.accumulator = accumulator;
+    const bool direct = !more && out.dtype == accumulator;
+    Array next;
+    if (!direct) {
+      next.layout = Layout::contiguous(kept_shape);
+      next.dtype = accumulator;
+      next.storage = allocate(checked_bytes(next.size(), out_item));
+      out_strides = next.layout.strides;
+    }
+    const Dims* const operands[3] = {&out_strides, center ? &center_strides : nullptr,
+                                     &kept_strides};
+    p.kept = make_plan(kept_shape, operands, 3);
+    const Dims* const group_operand[1] = {&group_strides};
+    p.group = make_plan(group_shape, group_operand, 1, order_free);
+    p.in = data + (p.kept.base[2] + p.group.base[0]) * itemsize(dtype);
+    p.center = center ? center_operand.data + p.kept.base[1] * out_item : nullptr;
+    p.out = (direct ? out.data : next.data()) + p.kept.base[0] * out_item;
+    run_pass(p);
+
+    if (!more) {
+      if (direct) return;
+      // A scalar buffer has out's rank only by its layout.
+      Operand from(next);
+      Layout as_out = Layout::contiguous(out.layout->shape);
+      from.layout = &as_out;
+      return copy(from, out);
+    }
+    for (int i = 0, j = 0; i < ndim; ++i) {
+      if (state[i] && i >= begin) {
+        state[i] = 0;
+        continue;
+      }
+      if (reduced[i] && !state[i]) continue;
+      strides[i] = next.layout.strides[j++];
+    }
+    buffer = std::move(next);
+    data = buffer.data();
+    dtype = accumulator;
+    op = continuation(op);
+    center = nullptr;
+    end = begin;
+  }
+}
+
+// ---- argmax, argmin -----------------------------------------------------------------------------
+
+namespace {
+
+// Whether the item at `a` is strictly more extreme than the one at `b`; NaN is more than any
+// number.
+bool beats(bool largest, DType dtype, const char* a, const char* b) {
+  return dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_arithmetic_v<T>) {
+      T x, y;
+      std::memcpy(&x, a, sizeof x);
+      std::memcpy(&y, b, sizeof y);
+      if constexpr (std::is_floating_point_v<T>) {
+        if (y != y) return false;
+        if (x != x) return true;
+      }
+      return largest ? x > y : x < y;
+    } else {
+      return false;
+    }
+  });
+}
+
+}  // namespace
+
+void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
+  const Layout& layout = *in.layout;
+  const int item = itemsize(in.dtype);
+  const std::int64_t n = layout.shape[axis], step = layout.strides[axis] * item;
+  const ArgRowsKernel rows = kernels().reduce.arg_rows[largest][static_cast<int>(in.dtype)];
+  const ArgColumnsKernel columns =
+      kernels().reduce.arg_columns[largest][static_cast<int>(in.dtype)];
+  if (!rows) type_error(largest ? "argmax" : "argmin", " does not order ", in.dtype);
+  if (out.layout->size == 0) return;
+  if (layout.ndim() == 1 && (step == item || n == 1) && n * item <= 2 * parallel_grain) {
+    std::int64_t at;
+    rows(in.data, 0, 1, n, &at);
+    std::memcpy(out.data, &at, sizeof at);
+    return;
+  }
+
+  Dims shape = layout.shape, strides = layout.strides;
+  shape.erase(axis);
+  strides.erase(axis);
+  const Dims* const operands[2] = {&out.layout->strides, &strides};
+  const Plan kept = make_plan(shape, operands, 2);
+  const int last = kept.ndim() - 1;
+  const std::int64_t outputs = kept.count(), m = kept.size[last];
+  const std::int64_t kept_stride = kept.stride[1][last] * item;
+  const char* base = in.data + kept.base[1] * item;
+  const bool by_columns = outputs > 1 && kept_stride == item && step != item && m >= 8;
+  const bool packed = !by_columns && step != item;
+  const std::int64_t most_columns = max_column_bytes / item;
+  const std::int64_t block = packed ? std::min<std::int64_t>(n, pack_bytes / item) : n;
+  std::int64_t width = by_columns ? std::min<std::int64_t>(most_columns, 512)
+                                  : std::clamp<std::int64_t>(task_bytes / (item * n), 1, 512);
+  if (packed) width = std::clamp<std::int64_t>(pack_bytes / (item * block), 1, 512);
+  const Tiles tiles(kept, width);
+  // Where there are few outputs several tasks share one; they are joined in order.
+  std::int64_t split = n;
+  const std::int64_t work = outputs * n * item;
+  if (tiles.count() < 64 && work >= 2 * parallel_grain) {
+    split = std::max<std::int64_t>(2 * task_bytes / (item * tiles.width()), 64);
+    split = std::max(split, n * tiles.count() / 128);
+    split = std::min(split, n);
+  }
+  const std::int64_t splits = (n - 1) / split + 1;
+  StorageRef partial;
+  if (splits > 1) partial = allocate(checked_bytes(splits * outputs, sizeof(std::int64_t)));
+
+  // Positions of the extremes among elements k0 … k1 of one tile.
+  const auto search = [&](const Tile& tile, std::int64_t k0, std::int64_t k1, std::int64_t* found) {
+    const char* p = base + tile.offset[1] * item;
+    if (by_columns) {
+      alignas(64) char best[max_column_bytes];
+      columns(p + k0 * step, step, k1 - k0, k0, true, tile.width, best, found);
+      return;
+    }
+    if (!packed) {
+      rows(p + k0 * step, kept_stride, tile.width, k1 - k0, found);
+      for (std::int64_t j = 0; j < tile.width; ++j) found[j] += k0;
+      return;
+    }
+    char* scratch = thread_scratch(block * tile.width * item);
+    std::int64_t candidate[512];
+    for (std::int64_t k = k0; k < k1; k += block) {
+      const std::int64_t count = std::min(block, k1 - k);
+      kernels().copy[item_class(item)](p + k * step, {kept_stride, step}, scratch,
+                                       {count * item, item}, tile.width, count);
+      rows(scratch, count * item, tile.width, count, candidate);
+      for (std::int64_t j = 0; j < tile.width; ++j) {
+        const char* row = p + j * kept_stride;
+        const std::int64_t at = k + candidate[j];
+        if (k == k0 || beats(largest, in.dtype, row + at * step, row + found[j] * step)) {
+          found[j] = at;
+        }
+      }
+    }
+  };
+  const std::int64_t out_stride = kept.stride[0][last] * 8;
+  const auto store = [&](const Tile& tile, const std::int64_t* found) {
+    char* to = out.data + (kept.base[0] + tile.offset[0]) * 8;
+    for (std::int64_t j = 0; j < tile.width; ++j) std::memcpy(to + j * out_stride, found + j, 8);
+  };
+
+  if (splits == 1) {
+    const std::int64_t per_task =
+        std::max<std::int64_t>(task_bytes / (n * tiles.width() * item), 1);
+    parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
+      const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
+      for (std::int64_t t = task * per_task; t < end; ++t) {
+        std::int64_t found[512];
+        const Tile tile = tiles[t];
+        search(tile, 0, n, found);
+        store(tile, found);
+      }
+    });
+    return;
+  }
+  std::int64_t* partials = static_cast<std::int64_t*>(partial->data);
+  parallel_for(splits * tiles.count(), work, [&](std::int64_t task) {
+    const std::int64_t part = task / tiles.count();
+    const Tile tile = tiles[task % tiles.count()];
+    search(tile, part * split, std::min(n, (part + 1) * split),
+           partials + part * outputs + tile.position);
+  });
+  for (std::int64_t t = 0; t < tiles.count(); ++t) {
+    const Tile tile = tiles[t];
+    std::int64_t* found = partials + tile.position;
+    for (std::int64_t part = 1; part < splits; ++part) {
+      for (std::int64_t j = 0; j < tile.width; ++j) {
+        const char* row = base + tile.offset[1] * item + j * kept_stride;
+        const std::int64_t at = found[part * outputs + j];
+        if (beats(largest, in.dtype, row + at * step, row + found[j] * step)) found[j] = at;
+      }
+    }
+    store(tile, found);
+  }
+}
+
+}  // namespace arrayx::cpu

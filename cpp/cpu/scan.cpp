@@ -1,0 +1,137 @@
+// Running sums and products. Elements are combined one after the other along the axis, whatever the
+// layout; rows, or the columns of a contiguous kept dimension, run side by side.
+#include "engine.hpp"
+#include "kernels.hpp"
+#include "parallel.hpp"
+#include "tiles.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+constexpr std::int64_t block_bytes = 16 << 10;
+
+// The first value along the axis: 0 for sums, 1 for products.
+void write_initial(bool product, const Operand& out, int axis) {
+  Layout first = *out.layout;
+  first.shape[axis] = 1;
+  first.size = checked_size(first.shape);
+  if (first.size == 0) return;
+  const Element e = dispatch(out.dtype, [&](auto zero) {
+    return Element::of(static_cast<decltype(zero)>(product ? 1 : 0));
+  });
+  Layout everywhere = first;
+  everywhere.strides = Dims(first.ndim(), 0);
+  Operand in;
+  in.data = reinterpret_cast<char*>(const_cast<unsigned char*>(e.bytes));
+  in.layout = &everywhere;
+  in.dtype = out.dtype;
+  Operand to = out;
+  to.layout = &first;
+  copy(in, to);
+}
+
+}  // namespace
+
+void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out) {
+  const int item = itemsize(in.dtype), out_item = itemsize(out.dtype);
+  const int d = static_cast<int>(out.dtype);
+  const int real_bytes = is_complex(out.dtype) ? out_item / 2 : out_item;
+  char* out_data = out.data;
+  const std::int64_t n = in.layout->shape[axis];
+  const std::int64_t step = in.layout->strides[axis] * item;
+  const std::int64_t out_step = out.layout->strides[axis] * out_item;
+  if (include_initial) {
+    write_initial(product, out, axis);
+    out_data += out_step;
+  }
+  if (in.layout->size == 0) return;
+  const ScanKernel rows = kernels().reduce.scan_rows[product][d];
+  const ScanKernel columns = kernels().reduce.scan_columns[product][d];
+  if (!rows) {
+    raise(ErrorKind::not_implemented, "a scan into ", out.dtype, " has no kernel");
+  }
+
+  Dims shape = in.layout->shape, strides = in.layout->strides, out_strides = out.layout->strides;
+  shape.erase(axis);
+  strides.erase(axis);
+  out_strides.erase(axis);
+  const Dims* const operands[2] = {&strides, &out_strides};
+  const Plan kept = make_plan(shape, operands, 2);
+  const int last = kept.ndim() - 1;
+  const char* in_base = in.data + kept.base[0] * item;
+  char* out_base = out_data + kept.base[1] * out_item;
+  const std::int64_t m = kept.size[last];
+  const std::int64_t kept_stride = kept.stride[0][last] * item;
+  const std::int64_t out_kept_stride = kept.stride[1][last] * out_item;
+  const bool aligned = (reinterpret_cast<std::uintptr_t>(in.data) % real_bytes == 0) &
+                       (reinterpret_cast<std::uintptr_t>(out.data) % real_bytes == 0);
+
+  // Columns where the output's kept dimension is the contiguous one; rows otherwise.
+  const bool by_columns = m >= 4 && kept.count() > 1 && out_kept_stride == out_item;
+  const bool casts = in.dtype != out.dtype;
+  const bool in_direct =
+      !casts && aligned && (by_columns ? kept_stride == item : step == item || n == 1);
+  const bool out_direct = aligned && (by_columns || out_step == out_item || n == 1);
+  const int widest = std::max(item, out_item);
+  const bool blocked = !in_direct || !out_direct;
+  const std::int64_t width =
+      by_columns
+          ? std::min<std::int64_t>(max_column_bytes / out_item, m)
+          : std::min<std::int64_t>(std::clamp<std::int64_t>(block_bytes / widest / n, 4, 256), m);
+  const Tiles tiles(kept, width);
+  const std::int64_t block =
+      blocked ? std::clamp<std::int64_t>(block_bytes / widest / tiles.width(), 8, n) : n;
+  const std::int64_t slab = (std::max<std::int64_t>(block, 1) * tiles.width() * widest + 63) & ~63;
+  const CopyKernel copy_in = kernels().copy[item_class(item)];
+  const CopyKernel copy_out = kernels().copy[item_class(out_item)];
+  const std::int64_t work = kept.count() * n * (item + out_item);
+  const std::int64_t per_task =
+      std::max<std::int64_t>((64 << 10) / (n * tiles.width() * widest), 1);
+
+  parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
+    alignas(64) char carry[256 * 16];
+    const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
+    for (std::int64_t t = task * per_task; t < end; ++t) {
+      const Tile tile = tiles[t];
+      const std::int64_t w = tile.width;
+      for (std::int64_t k = 0; k < n; k += block) {
+        const std::int64_t count = std::min(block, n - k);
+        const char* from = in_base + tile.offset[0] * item + k * step;
+        char* to = out_base + tile.offset[1] * out_item + k * out_step;
+        // Blocks are [count][w] for columns and [w][count] for rows.
+        std::int64_t from_stride = by_columns ? step : kept_stride;
+        std::int64_t to_stride = by_columns ? out_step : out_kept_stride;
+        const std::int64_t line = by_columns ? w : count, lines = by_columns ? count : w;
+        char* scratch = blocked ? thread_scratch(3 * slab) : nullptr;
+        const char* source = from;
+        char* target = to;
+        if (!in_direct) {
+          copy_in(from, {from_stride, by_columns ? kept_stride : step}, scratch,
+                  {line * item, item}, lines, line);
+          source = scratch;
+          if (casts) {
+            const void* cast_from = scratch;
+            kernels().cast[static_cast<int>(in.dtype)][d](&cast_from, scratch + slab, lines * line);
+            source = scratch + slab;
+          }
+          from_stride = line * out_item;
+        }
+        if (!out_direct) {
+          target = scratch + 2 * slab;
+          to_stride = line * out_item;
+        }
+        (by_columns ? columns : rows)(source, from_stride, target, to_stride, lines, line, k == 0,
+                                      carry);
+        if (!out_direct) {
+          copy_out(
+              target, {line * out_item, out_item}, to,
+              {by_columns ? out_step : out_kept_stride, by_columns ? out_kept_stride : out_step},
+              lines, line);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace arrayx::cpu

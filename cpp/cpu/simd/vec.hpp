@@ -1,0 +1,380 @@
+// Vec<T, N>: N lanes of T over the compiler's vector extensions, with the names of ops/lanes.hpp.
+// Intrinsics appear only where the extensions have no operator (square root, fused multiply-add,
+// rounding); everything else is portable to any target of GCC and Clang.
+#pragma once
+
+#include "../../ops/lanes.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+ARRAYX_OPS_BEGIN
+
+// Bytes of the widest vector register at this instruction set level.
+#if defined(__AVX512F__)
+inline constexpr int vector_bytes = 64;
+#elif defined(__AVX2__)
+inline constexpr int vector_bytes = 32;
+#else
+inline constexpr int vector_bytes = 16;
+#endif
+
+template <class T, int N>
+struct native_vector {
+  typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+
+template <class T, int N>
+struct Vec;
+
+// All-ones or all-zeros lanes as wide as the elements that were compared.
+template <int Bytes, int N>
+struct Mask {
+  using int_type = typename ints_of_width<Bytes>::s;
+  using native = typename native_vector<int_type, N>::type;
+  native v;
+
+  Mask() = default;
+  ARRAYX_HD Mask(native x) : v(x) {}
+  ARRAYX_HD explicit Mask(bool b) : v(native{} - int_type(b)) {}
+  ARRAYX_HD friend Mask operator&(Mask a, Mask b) { return Mask(native(a.v & b.v)); }
+  ARRAYX_HD friend Mask operator|(Mask a, Mask b) { return Mask(native(a.v | b.v)); }
+  ARRAYX_HD friend Mask operator^(Mask a, Mask b) { return Mask(native(a.v ^ b.v)); }
+  ARRAYX_HD friend Mask operator!(Mask a) { return Mask(native(~a.v)); }
+  ARRAYX_HD friend Mask operator==(Mask a, Mask b) { return Mask(native(~(a.v ^ b.v))); }
+  ARRAYX_HD friend Mask operator!=(Mask a, Mask b) { return Mask(native(a.v ^ b.v)); }
+};
+
+template <class T, int N>
+struct Vec {
+  using native = typename native_vector<T, N>::type;
+  using mask = Mask<sizeof(T), N>;
+  native v;
+
+  Vec() = default;
+  ARRAYX_HD Vec(native x) : v(x) {}
+  // x - 0 is x for every value, -0.0 and NaN included, so a broadcast by subtraction is exact.
+  ARRAYX_HD Vec(T x) : v(x - native{}) {}
+  ARRAYX_HD T operator[](int i) const { return v[i]; }
+  ARRAYX_HD void set(int i, T x) { v[i] = x; }
+
+  ARRAYX_HD static Vec load(const void* p) {
+    Vec r;
+    __builtin_memcpy(&r.v, p, sizeof(native));
+    return r;
+  }
+  ARRAYX_HD void store(void* p) const { __builtin_memcpy(p, &v, sizeof(native)); }
+  // The first n lanes (n < N); the others are zero.
+  ARRAYX_HD static Vec load_first(const void* p, int n) {
+    Vec r{native{}};
+    __builtin_memcpy(&r.v, p, n * sizeof(T));
+    return r;
+  }
+  ARRAYX_HD void store_first(void* p, int n) const { __builtin_memcpy(p, &v, n * sizeof(T)); }
+
+  ARRAYX_HD friend Vec operator+(Vec a, Vec b) { return Vec(native(a.v + b.v)); }
+  ARRAYX_HD friend Vec operator-(Vec a, Vec b) { return Vec(native(a.v - b.v)); }
+  ARRAYX_HD friend Vec operator*(Vec a, Vec b) { return Vec(native(a.v * b.v)); }
+  ARRAYX_HD friend Vec operator/(Vec a, Vec b) { return Vec(native(a.v / b.v)); }
+  ARRAYX_HD friend Vec operator%(Vec a, Vec b) { return Vec(native(a.v % b.v)); }
+  ARRAYX_HD friend Vec operator&(Vec a, Vec b) { return Vec(native(a.v & b.v)); }
+  ARRAYX_HD friend Vec operator|(Vec a, Vec b) { return Vec(native(a.v | b.v)); }
+  ARRAYX_HD friend Vec operator^(Vec a, Vec b) { return Vec(native(a.v ^ b.v)); }
+  ARRAYX_HD friend Vec operator~(Vec a) { return Vec(native(~a.v)); }
+  ARRAYX_HD friend Vec operator<<(Vec a, Vec b) { return Vec(native(a.v << b.v)); }
+  ARRAYX_HD friend Vec operator>>(Vec a, Vec b) { return Vec(native(a.v >> b.v)); }
+  ARRAYX_HD friend Vec operator<<(Vec a, int b) { return Vec(native(a.v << b)); }
+  ARRAYX_HD friend Vec operator>>(Vec a, int b) { return Vec(native(a.v >> b)); }
+  ARRAYX_HD Vec operator-() const { return Vec(native(-v)); }
+  ARRAYX_HD friend mask operator==(Vec a, Vec b) { return mask(typename mask::native(a.v == b.v)); }
+  ARRAYX_HD friend mask operator!=(Vec a, Vec b) { return mask(typename mask::native(a.v != b.v)); }
+  ARRAYX_HD friend mask operator<(Vec a, Vec b) { return mask(typename mask::native(a.v < b.v)); }
+  ARRAYX_HD friend mask operator<=(Vec a, Vec b) { return mask(typename mask::native(a.v <= b.v)); }
+  ARRAYX_HD friend mask operator>(Vec a, Vec b) { return mask(typename mask::native(a.v > b.v)); }
+  ARRAYX_HD friend mask operator>=(Vec a, Vec b) { return mask(typename mask::native(a.v >= b.v)); }
+  ARRAYX_HD Vec& operator+=(Vec b) { return *this = *this + b; }
+  ARRAYX_HD Vec& operator-=(Vec b) { return *this = *this - b; }
+  ARRAYX_HD Vec& operator*=(Vec b) { return *this = *this * b; }
+};
+
+template <class T, int N>
+struct lane_traits<Vec<T, N>> {
+  using scalar = T;
+  using mask = Mask<sizeof(T), N>;
+  static constexpr int lanes = N;
+  template <class U>
+  using rebind = Vec<U, N>;
+};
+
+template <int B, int N>
+ARRAYX_HD bool any(Mask<B, N> m) {
+  if constexpr (N * B == 64) {
+#if defined(__AVX512F__)
+    const __m512i x = __builtin_bit_cast(__m512i, m.v);
+    return _mm512_test_epi64_mask(x, x) != 0;
+#endif
+  }
+  u64 words[(N * B + 7) / 8] = {};
+  __builtin_memcpy(words, &m.v, sizeof(m.v));
+  u64 r = 0;
+  for (u64 w : words) r |= w;
+  return r != 0;
+}
+template <int B, int N>
+ARRAYX_HD bool all(Mask<B, N> m) {
+  return !any(!m);
+}
+
+template <class T, int N>
+ARRAYX_HD Vec<T, N> select(Mask<sizeof(T), N> m, Vec<T, N> a, Vec<T, N> b) {
+  return Vec<T, N>(typename Vec<T, N>::native(m.v ? a.v : b.v));
+}
+template <int B, int N>
+ARRAYX_HD Mask<B, N> select(Mask<B, N> m, Mask<B, N> a, Mask<B, N> b) {
+  return (m & a) | (!m & b);
+}
+
+// A condition on lanes of one width as a condition on lanes of another.
+template <int To, int B, int N>
+ARRAYX_HD Mask<To, N> resize(Mask<B, N> m) {
+  return Mask<To, N>(__builtin_convertvector(m.v, typename Mask<To, N>::native));
+}
+template <int To>
+ARRAYX_HD bool resize(bool m) {
+  return m;
+}
+
+template <class To, class T, int N>
+ARRAYX_HD To bit_cast(Vec<T, N> x) {
+  static_assert(sizeof(typename To::native) == sizeof(x.v));
+  return To(__builtin_bit_cast(typename To::native, x.v));
+}
+
+template <class To, class T, int N>
+ARRAYX_HD To convert(Vec<T, N> x) {
+  static_assert(lane_traits<To>::lanes == N);
+  // GCC 12 widens float by halves; one instruction does it.
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<f64, 8>>)
+    return To(_mm512_cvtps_pd(x.v));
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<f64, 4>>)
+    return To(_mm256_cvtps_pd(x.v));
+#endif
+  return To(__builtin_convertvector(x.v, typename To::native));
+}
+
+// Two halves of a vector, and back. In registers where there is an instruction: through memory, a
+// wide load after two narrow stores stalls.
+template <class T, int N>
+ARRAYX_HD Vec<T, N / 2> low_half(Vec<T, N> x) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f32> && N == 16) return Vec<T, N / 2>(_mm512_castps512_ps256(x.v));
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f32> && N == 8) return Vec<T, N / 2>(_mm256_castps256_ps128(x.v));
+#endif
+  Vec<T, N / 2> r;
+  __builtin_memcpy(&r.v, &x.v, sizeof(r.v));
+  return r;
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N / 2> high_half(Vec<T, N> x) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f32> && N == 16) {
+    const __m512d wide = __builtin_bit_cast(__m512d, x.v);
+    return Vec<T, N / 2>(_mm256_castpd_ps(_mm512_extractf64x4_pd(wide, 1)));
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f32> && N == 8) return Vec<T, N / 2>(_mm256_extractf128_ps(x.v, 1));
+#endif
+  Vec<T, N / 2> r;
+  __builtin_memcpy(&r.v, reinterpret_cast<const char*>(&x.v) + sizeof(r.v), sizeof(r.v));
+  return r;
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, 2 * N> join(Vec<T, N> low, Vec<T, N> high) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f32> && N == 8) {
+    const __m512d wide = _mm512_castps_pd(_mm512_castps256_ps512(low.v));
+    const __m512d joined = _mm512_insertf64x4(wide, __builtin_bit_cast(__m256d, high.v), 1);
+    return Vec<T, 2 * N>(_mm512_castpd_ps(joined));
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f32> && N == 4)
+    return Vec<T, 2 * N>(_mm256_set_m128(high.v, low.v));
+#endif
+  Vec<T, 2 * N> r;
+  __builtin_memcpy(&r.v, &low.v, sizeof(low.v));
+  __builtin_memcpy(reinterpret_cast<char*>(&r.v) + sizeof(low.v), &high.v, sizeof(high.v));
+  return r;
+}
+
+template <class F, class T, int N>
+ARRAYX_HD Vec<T, N> map_lanes(F f, Vec<T, N> x) {
+  Vec<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = f(T(x.v[i]));
+  return r;
+}
+
+// f on float64 lanes, register by register, rounded once to float32 (see lanes.hpp).
+template <class F, int N>
+ARRAYX_HD Vec<f32, N> map_wide(F f, Vec<f32, N> x) {
+  if constexpr (N * 8 > vector_bytes) {
+    return join(map_wide(f, low_half(x)), map_wide(f, high_half(x)));
+  } else {
+    return convert<Vec<f32, N>>(f(convert<Vec<f64, N>>(x)));
+  }
+}
+template <class F, int N>
+ARRAYX_HD Vec<f32, N> map_wide(F f, Vec<f32, N> x, Vec<f32, N> y) {
+  if constexpr (N * 8 > vector_bytes) {
+    return join(map_wide(f, low_half(x), low_half(y)), map_wide(f, high_half(x), high_half(y)));
+  } else {
+    return convert<Vec<f32, N>>(f(convert<Vec<f64, N>>(x), convert<Vec<f64, N>>(y)));
+  }
+}
+template <class F, int N, class... X>
+ARRAYX_HD void map_wide_pair(F f, Vec<f32, N>& result1, Vec<f32, N>& result2, X... x) {
+  if constexpr (N * 8 > vector_bytes) {
+    Vec<f32, N / 2> low1, low2, high1, high2;
+    map_wide_pair(f, low1, low2, low_half(x)...);
+    map_wide_pair(f, high1, high2, high_half(x)...);
+    result1 = join(low1, high1);
+    result2 = join(low2, high2);
+  } else {
+    Vec<f64, N> wide1, wide2;
+    f(wide1, wide2, convert<Vec<f64, N>>(x)...);
+    result1 = convert<Vec<f32, N>>(wide1);
+    result2 = convert<Vec<f32, N>>(wide2);
+  }
+}
+
+template <class T, int N>
+ARRAYX_HD Vec<T, N> gather(const T* table, Vec<typename ints_of_width<sizeof(T)>::s, N> index) {
+  Vec<T, N> r;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 8 && N == 8) {
+    return Vec<T, N>(__builtin_bit_cast(
+        typename Vec<T, N>::native,
+        _mm512_i64gather_epi64(__builtin_bit_cast(__m512i, index.v), table, 8)));
+  }
+#endif
+  for (int i = 0; i < N; ++i) r.v[i] = table[index.v[i]];
+  return r;
+}
+
+// One intrinsic per register width; a vector narrower or wider than a register goes lane by lane.
+template <class T, int N>
+ARRAYX_HD Vec<T, N> sqrt(Vec<T, N> x) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f64> && N == 8) return Vec<T, N>(_mm512_sqrt_pd(x.v));
+  if constexpr (same_type_v<T, f32> && N == 16) return Vec<T, N>(_mm512_sqrt_ps(x.v));
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f64> && N == 4) return Vec<T, N>(_mm256_sqrt_pd(x.v));
+  if constexpr (same_type_v<T, f32> && N == 8) return Vec<T, N>(_mm256_sqrt_ps(x.v));
+#endif
+#if defined(__SSE2__)
+  if constexpr (same_type_v<T, f64> && N == 2) return Vec<T, N>(_mm_sqrt_pd(x.v));
+  if constexpr (same_type_v<T, f32> && N == 4) return Vec<T, N>(_mm_sqrt_ps(x.v));
+#endif
+  return map_lanes([](T a) { return sqrt(a); }, x);
+}
+
+template <class T, int N>
+ARRAYX_HD Vec<T, N> mul_add(Vec<T, N> a, Vec<T, N> b, Vec<T, N> c) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f64> && N == 8)
+    return Vec<T, N>(_mm512_fmadd_pd(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f32> && N == 16)
+    return Vec<T, N>(_mm512_fmadd_ps(a.v, b.v, c.v));
+#endif
+#if defined(__AVX2__) && defined(__FMA__)
+  if constexpr (same_type_v<T, f64> && N == 4)
+    return Vec<T, N>(_mm256_fmadd_pd(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f32> && N == 8)
+    return Vec<T, N>(_mm256_fmadd_ps(a.v, b.v, c.v));
+#endif
+#if defined(__aarch64__)
+  if constexpr (same_type_v<T, f64> && N == 2) return Vec<T, N>(vfmaq_f64(c.v, a.v, b.v));
+  if constexpr (same_type_v<T, f32> && N == 4) return Vec<T, N>(vfmaq_f32(c.v, a.v, b.v));
+#endif
+  if constexpr (has_fma) {
+    Vec<T, N> r;
+    for (int i = 0; i < N; ++i) r.v[i] = mul_add(T(a.v[i]), T(b.v[i]), T(c.v[i]));
+    return r;
+  } else {
+    return a * b + c;
+  }
+}
+
+namespace detail {
+// Rounding to an integral value. mode: 0 nearest even, 1 down, 2 up, 3 toward zero.
+template <int Mode, class T>
+ARRAYX_HD T round_scalar(T x) {
+  if constexpr (Mode == 0) return rint(x);
+  if constexpr (Mode == 1) return floor(x);
+  if constexpr (Mode == 2) return ceil(x);
+  if constexpr (Mode == 3) return trunc(x);
+}
+template <int Mode, class T, int N>
+ARRAYX_HD Vec<T, N> round_to_integral(Vec<T, N> x) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f64> && N == 8)
+    return Vec<T, N>(_mm512_roundscale_pd(x.v, Mode | _MM_FROUND_NO_EXC));
+  if constexpr (same_type_v<T, f32> && N == 16)
+    return Vec<T, N>(_mm512_roundscale_ps(x.v, Mode | _MM_FROUND_NO_EXC));
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f64> && N == 4)
+    return Vec<T, N>(_mm256_round_pd(x.v, Mode | _MM_FROUND_NO_EXC));
+  if constexpr (same_type_v<T, f32> && N == 8)
+    return Vec<T, N>(_mm256_round_ps(x.v, Mode | _MM_FROUND_NO_EXC));
+#endif
+#if defined(__aarch64__)
+  return map_lanes([](T a) { return round_scalar<Mode>(a); }, x);
+#else
+  // SSE2 has no rounding instruction: adding and subtracting 2^mantissa_bits rounds to nearest.
+  using V = Vec<T, N>;
+  const V big(T(u64(1) << limits<T>::mantissa_bits));
+  const V magnitude = fabs(x);
+  V nearest = (magnitude + big) - big;
+  if constexpr (Mode == 1) {
+    nearest = copysign(nearest, x);
+    nearest = select(nearest > x, nearest - V(T(1)), nearest);
+  } else if constexpr (Mode == 2) {
+    nearest = copysign(nearest, x);
+    nearest = select(nearest < x, nearest + V(T(1)), nearest);
+  } else if constexpr (Mode == 3) {
+    nearest = select(nearest > magnitude, nearest - V(T(1)), nearest);
+  }
+  return select(magnitude < big, copysign(nearest, x), x);
+#endif
+}
+}  // namespace detail
+
+template <class T, int N>
+ARRAYX_HD Vec<T, N> rint(Vec<T, N> x) {
+  return detail::round_to_integral<0>(x);
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N> floor(Vec<T, N> x) {
+  return detail::round_to_integral<1>(x);
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N> ceil(Vec<T, N> x) {
+  return detail::round_to_integral<2>(x);
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N> trunc(Vec<T, N> x) {
+  return detail::round_to_integral<3>(x);
+}
+
+ARRAYX_OPS_END

@@ -1,0 +1,238 @@
+#include "common.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace arrayx {
+
+namespace {
+
+Device current_default{};
+
+}  // namespace
+
+Device default_device() { return current_default; }
+void set_default_device(Device device) {
+  backend(device);  // refuses devices that do not exist here
+  current_default = device;
+}
+
+Array empty(const Dims& shape, DType dtype, Device device) {
+  check_shape(shape);
+  Array out;
+  out.layout = Layout::contiguous(shape);
+  out.dtype = dtype;
+  out.storage = backend(device).allocate(checked_bytes(out.size(), itemsize(dtype)));
+  return out;
+}
+
+Array empty_like_layout(const Array& like, DType dtype) {
+  Array out;
+  out.dtype = dtype;
+  if (like.layout.is_contiguous() || !like.layout.is_dense()) {
+    out.layout = Layout::contiguous(like.shape());
+  } else {
+    out.layout = like.layout;
+    out.layout.offset = 0;
+  }
+  out.storage =
+      backend(like.device()).allocate(checked_bytes(out.size(), itemsize(dtype)));
+  return out;
+}
+
+Array full(const Dims& shape, const Element& value, Device device) {
+  Array out = empty(shape, value.dtype, device);
+  fill(out, value);
+  return out;
+}
+
+Array scalar_array(const Element& value, Device device) { return full({}, value, device); }
+
+Element item(const Array& x) {
+  if (x.size() != 1) {
+    value_error("only an array of one element can become a scalar, not one of shape ", x.shape());
+  }
+  Element e;
+  e.dtype = x.dtype;
+  backend_of(x).copy_to_host(x, e.bytes);
+  return e;
+}
+
+// ---- Python scalars -------------------------------------------------------------------------------
+
+Element to_element(const Scalar& scalar, DType dtype) {
+  return dispatch(dtype, [&](auto zero) -> Element {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>) {
+      return Element::of(scalar.integer != 0);
+    } else if constexpr (std::is_integral_v<T>) {
+      if (scalar.integer < static_cast<__int128>(std::numeric_limits<T>::min()) ||
+          scalar.integer > static_cast<__int128>(std::numeric_limits<T>::max())) {
+        raise(ErrorKind::overflow, "the Python integer does not fit ", dtype,
+              ", whose values go from ", +std::numeric_limits<T>::min(), " to ",
+              +std::numeric_limits<T>::max());
+      }
+      return Element::of(static_cast<T>(scalar.integer));
+    } else {
+      std::complex<double> number = scalar.number;
+      if (scalar.kind == Kind::bool_ || scalar.kind == Kind::signed_) {
+        constexpr __int128 huge = static_cast<__int128>(1) << 126;
+        if (scalar.integer >= huge || scalar.integer <= -huge) {
+          raise(ErrorKind::overflow, "the Python integer is too large for ", dtype);
+        }
+        number = static_cast<double>(scalar.integer);
+      }
+      if constexpr (std::is_floating_point_v<T>) {
+        return Element::of(static_cast<T>(number.real()));
+      } else {
+        using R = typename T::value_type;
+        return Element::of(T(static_cast<R>(number.real()), static_cast<R>(number.imag())));
+      }
+    }
+  });
+}
+
+DType default_dtype(const Scalar& scalar) {
+  switch (scalar.kind) {
+    case Kind::bool_: return DType::bool_;
+    case Kind::signed_:
+    case Kind::unsigned_: return default_int;
+    case Kind::real: return default_float;
+    case Kind::complex: break;
+  }
+  return default_complex;
+}
+
+DType scalar_dtype(const Scalar& scalar, DType d) {
+  switch (scalar.kind) {
+    case Kind::bool_: return d;
+    case Kind::signed_:
+    case Kind::unsigned_: return d == DType::bool_ ? default_int : d;
+    case Kind::real: return is_floating(d) ? d : default_float;
+    case Kind::complex: break;
+  }
+  return is_floating(d) ? complex_dtype(d) : default_complex;
+}
+
+// ---- copies ---------------------------------------------------------------------------------------
+
+Array copy(const Array& x) {
+  Array out = empty(x.shape(), x.dtype, x.device());
+  backend_of(x).copy(x, out);
+  return out;
+}
+
+Array contiguous(const Array& x) { return x.layout.is_contiguous() ? x : copy(x); }
+
+Array astype(const Array& x, DType dtype, bool copy_always) {
+  if (x.dtype == dtype) {
+    if (!copy_always) return x;
+  } else if (is_complex(x.dtype) && !is_complex(dtype) && dtype != DType::bool_) {
+    type_error("cannot cast ", x.dtype, " to ", dtype,
+               ": the imaginary part would be lost; take real(x) or imag(x) first");
+  }
+  Array out = empty_like_layout(x, dtype);
+  backend_of(x).copy(x, out);
+  return out;
+}
+
+void check_writable(const Array& x, const char* argument) {
+  if (!x.writable()) value_error(argument, " is read-only; copy it to get one that can be written");
+  if (x.layout.has_repeats()) {
+    value_error(argument, " is a broadcast view, of which one element stands at several places; ",
+                "copy it to get one that can be written");
+  }
+}
+
+void assign(const Array& dst, const Array& src) {
+  check_writable(dst, "the array");
+  check_same_device(dst, src);
+  Array from = src.with(broadcast_to(src.layout, dst.shape()));
+  if (may_overlap(dst, from)) {
+    if (same_view(dst, from)) return;
+    from = copy(from);
+  }
+  backend_of(dst).copy(from, dst);
+}
+
+void fill(const Array& dst, const Element& value) {
+  Element same = value;
+  backend_of(dst).copy(same, dst);
+}
+
+// ---- dtypes ---------------------------------------------------------------------------------------
+
+void check_same_device(const Array& a, const Array& b) {
+  if (!(a.device() == b.device())) {
+    value_error("the arrays are on different devices, ", a.device(), " and ", b.device(),
+                "; move one of them with to_device");
+  }
+}
+
+DType result_type(std::span<const Value> values, std::span<const DType> dtypes) {
+  bool any = false;
+  DType result = DType::bool_;
+  for (DType d : dtypes) {
+    result = any ? promote(result, d) : d;
+    any = true;
+  }
+  for (const Value& v : values) {
+    if (const Array* a = std::get_if<Array>(&v)) {
+      result = any ? promote(result, a->dtype) : a->dtype;
+      any = true;
+    }
+  }
+  for (const Value& v : values) {
+    if (const Scalar* s = std::get_if<Scalar>(&v)) {
+      result = any ? scalar_dtype(*s, result) : default_dtype(*s);
+      any = true;
+    }
+  }
+  if (!any) value_error("result_type needs at least one array, dtype or scalar");
+  return result;
+}
+
+std::string describe(const Value& value) {
+  if (const Array* a = std::get_if<Array>(&value)) return std::string(name(a->dtype));
+  switch (std::get<Scalar>(value).kind) {
+    case Kind::bool_: return "a Python bool";
+    case Kind::signed_:
+    case Kind::unsigned_: return "a Python int";
+    case Kind::real: return "a Python float";
+    case Kind::complex: break;
+  }
+  return "a Python complex";
+}
+
+unsigned kind_bit(DType d) {
+  switch (kind(d)) {
+    case Kind::bool_: return kinds::boolean;
+    case Kind::signed_:
+    case Kind::unsigned_: return kinds::integer;
+    case Kind::real: return kinds::real;
+    case Kind::complex: break;
+  }
+  return kinds::complex;
+}
+
+std::string describe_kinds(unsigned accepted) {
+  switch (accepted) {
+    case kinds::boolean: return "bool";
+    case kinds::integer: return "an integer dtype";
+    case kinds::boolean | kinds::integer: return "an integer dtype or bool";
+    case kinds::real: return "a real floating-point dtype";
+    case kinds::complex: return "a complex dtype";
+    case kinds::floating: return "a floating-point dtype";
+    case kinds::real_numeric: return "a real-valued dtype (integer or floating)";
+    case kinds::numeric: return "a numeric dtype";
+    default: return "another dtype";
+  }
+}
+
+void check_kind(const char* function, const char* argument, DType dtype, unsigned accepted) {
+  if (kind_bit(dtype) & accepted) return;
+  type_error(function, ": ", argument, " has dtype ", dtype, "; it must be ",
+             describe_kinds(accepted));
+}
+
+}  // namespace arrayx

@@ -1,0 +1,275 @@
+#include "elementwise.hpp"
+
+#include <array>
+
+namespace arrayx {
+
+namespace {
+
+constexpr int max_inputs = max_operands - 1;
+// Bytes of the result up to which the fast path is taken; above it threads and blocks may pay.
+constexpr std::int64_t fast_bytes = 1 << 15;
+
+DType result_dtype(Op op, DType compute) {
+  switch (info(op).result) {
+    case ResultRule::boolean: return DType::bool_;
+    case ResultRule::real: return real_dtype(compute);
+    default: return compute;
+  }
+}
+
+bool is_comparison(Op op) {
+  return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal ||
+         op == Op::greater || op == Op::greater_equal;
+}
+
+// Comparing an integer array with a Python integer that its dtype cannot hold has the same answer
+// everywhere: does every element stand below the scalar?
+bool compare_out_of_range(Op op, bool scalar_above, bool scalar_first) {
+  if (op == Op::equal) return false;
+  if (op == Op::not_equal) return true;
+  const bool less = op == Op::less || op == Op::less_equal;
+  return less == (scalar_above != scalar_first);
+}
+
+// -1 below, +1 above, 0 within the range of dtype.
+int outside(const Scalar& s, DType dtype) {
+  if ((s.kind != Kind::signed_ && s.kind != Kind::bool_) || !is_integer(dtype)) return 0;
+  return dispatch(dtype, [&](auto zero) -> int {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) {
+      if (s.integer < static_cast<__int128>(std::numeric_limits<T>::min())) return -1;
+      if (s.integer > static_cast<__int128>(std::numeric_limits<T>::max())) return 1;
+    }
+    return 0;
+  });
+}
+
+void check_dtype(Op op, DType compute, std::span<const Value> args) {
+  const OpInfo& row = info(op);
+  if (kind_bit(compute) & row.accepts) return;
+  std::string given;
+  for (const Value& v : args) given += (given.empty() ? "" : " and ") + describe(v);
+  type_error(row.name, " takes ", describe_kinds(row.accepts), "; it was given ", given);
+}
+
+// The arguments resolved: dtype to compute in, common shape, and each as an operand.
+struct Resolved {
+  DType compute = DType::bool_;
+  Dims shape;
+  Device device;
+  std::array<Element, max_inputs> elements;
+  std::array<Layout, max_inputs> layouts;
+  std::array<Operand, max_inputs> operands;
+  const Array* first = nullptr;
+  bool constant = false;        // a comparison whose answer is the same everywhere …
+  bool constant_value = false;  // … and this
+};
+
+// `output`, if given, is where an in-place operation writes.
+void resolve(Op op, std::span<const Value> args, Resolved& r) {
+  const int n = static_cast<int>(args.size());
+  const int from = op == Op::where ? 1 : 0;  // the condition takes no part in promotion
+  bool any_array = false;
+  for (int i = 0; i < n; ++i) {
+    const Array* a = std::get_if<Array>(&args[i]);
+    if (!a) continue;
+    if (!r.first) {
+      r.first = a;
+      r.device = a->device();
+      r.shape = a->shape();
+    } else {
+      check_same_device(*r.first, *a);
+      if (!(r.shape == a->shape())) r.shape = broadcast_shapes(r.shape, a->shape());
+    }
+    if (i < from) continue;
+    r.compute = any_array ? promote(r.compute, a->dtype) : a->dtype;
+    any_array = true;
+  }
+  if (!r.first) {
+    type_error(info(op).name, " needs at least one array; it was given ", describe(args[0]),
+               n > 1 ? " and " + describe(args[1]) : std::string());
+  }
+  if (op == Op::where) {
+    const Array* condition = std::get_if<Array>(&args[0]);
+    if (!condition || condition->dtype != DType::bool_) {
+      type_error("where: condition must be an array of dtype bool, not ", describe(args[0]));
+    }
+  }
+  for (int i = from; i < n; ++i) {
+    if (const Scalar* s = std::get_if<Scalar>(&args[i])) {
+      r.compute = any_array ? scalar_dtype(*s, r.compute) : default_dtype(*s);
+      any_array = true;
+    }
+  }
+  check_dtype(op, r.compute, args);
+  for (int i = 0; i < n; ++i) {
+    if (const Array* a = std::get_if<Array>(&args[i])) {
+      r.operands[i] = Operand(*a);
+      if (!(a->shape() == r.shape)) {
+        r.layouts[i] = broadcast_to(a->layout, r.shape);
+        r.operands[i].layout = &r.layouts[i];
+      }
+      continue;
+    }
+    const Scalar& s = std::get<Scalar>(args[i]);
+    if (is_comparison(op)) {
+      if (const int side = outside(s, r.compute)) {
+        r.constant = true;
+        r.constant_value = compare_out_of_range(op, side > 0, i == 0);
+        continue;
+      }
+    }
+    r.elements[i] = to_element(s, r.compute);
+    r.operands[i] = Operand(r.elements[i]);
+  }
+}
+
+}  // namespace
+
+Array elementwise(Op op, std::span<const Value> args) {
+  Resolved r;
+  resolve(op, args, r);
+  const DType dtype = result_dtype(op, r.compute);
+  if (r.constant) return full(r.shape, Element::of(r.constant_value), r.device);
+  // The result has the memory order of the first operand that fills it.
+  const Array* like = nullptr;
+  for (const Value& v : args) {
+    const Array* a = std::get_if<Array>(&v);
+    if (a && a->shape() == r.shape && !like && a->layout.is_dense()) like = a;
+  }
+  Array out = like ? empty_like_layout(*like, dtype) : empty(r.shape, dtype, r.device);
+  if (out.size() == 0) return out;
+  backend(r.device).elementwise(op, r.compute, {r.operands.data(), args.size()}, out);
+  return out;
+}
+
+bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out) {
+  const Array& x = *inputs[0];
+  const int dtype = static_cast<int>(x.dtype);
+  if (!(kind_bit(x.dtype) & info(op).accepts) || op == Op::where) return false;
+  if (x.nbytes() > fast_bytes || !x.layout.is_contiguous()) return false;
+  const void* data[max_inputs];
+  for (int i = 0; i < count; ++i) {
+    const Array& a = *inputs[i];
+    if (i > 0 && (static_cast<int>(a.dtype) != dtype || !(a.shape() == x.shape()) ||
+                  !(a.device() == x.device()) || !a.layout.is_contiguous())) {
+      return false;
+    }
+    data[i] = a.data();
+  }
+  Backend& engine = backend(x.device());
+  out.dtype = result_dtype(op, x.dtype);
+  out.storage = engine.allocate(x.size() * itemsize(out.dtype));
+  out.layout.shape = x.layout.shape;
+  out.layout.strides = x.layout.strides;
+  out.layout.offset = 0;
+  out.layout.size = x.layout.size;
+  engine.elementwise_contiguous(op, x.dtype, data, out.data(), x.size());
+  return true;
+}
+
+bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool scalar_first,
+                             Array& out) {
+  if (!(kind_bit(x.dtype) & info(op).accepts) || scalar_dtype(scalar, x.dtype) != x.dtype) {
+    return false;
+  }
+  constexpr int most_bytes = 1024;
+  if (x.nbytes() > most_bytes || !x.layout.is_contiguous() || outside(scalar, x.dtype)) {
+    return false;
+  }
+  const Element e = to_element(scalar, x.dtype);
+  alignas(64) char repeated[most_bytes];
+  const int size = x.itemsize();
+  for (std::int64_t i = 0; i < x.size(); ++i) std::memcpy(repeated + i * size, e.bytes, size);
+  Backend& engine = backend(x.device());
+  const void* data[2] = {x.data(), repeated};
+  if (scalar_first) std::swap(data[0], data[1]);
+  out.dtype = result_dtype(op, x.dtype);
+  out.storage = engine.allocate(x.size() * itemsize(out.dtype));
+  out.layout.shape = x.layout.shape;
+  out.layout.strides = x.layout.strides;
+  out.layout.offset = 0;
+  out.layout.size = x.layout.size;
+  engine.elementwise_contiguous(op, x.dtype, data, out.data(), x.size());
+  return true;
+}
+
+void elementwise_in_place(Op op, const Array& x, const Value& other) {
+  check_writable(x, "the array on the left of an in-place operator");
+  Resolved r;
+  Value args[] = {x, other};
+  resolve(op, args, r);
+  if (!(r.shape == x.shape())) {
+    value_error("an in-place ", info(op).name, " would change the shape ", x.shape(), " to ",
+                r.shape);
+  }
+  if (result_dtype(op, r.compute) != x.dtype) {
+    type_error("an in-place ", info(op).name, " of ", x.dtype, " and ", describe(other),
+               " would change the dtype to ", result_dtype(op, r.compute));
+  }
+  if (x.size() == 0) return;
+  Array held;
+  if (const Array* b = std::get_if<Array>(&other); b && may_overlap(x, *b)) {
+    const Array view = b->with(broadcast_to(b->layout, r.shape));
+    if (!same_view(view, x)) {
+      held = copy(view);
+      r.operands[1] = Operand(held);
+    }
+  }
+  backend(r.device).elementwise(op, r.compute, {r.operands.data(), 2}, Operand(x));
+}
+
+Array clip(const Array& x, const std::optional<Value>& min, const std::optional<Value>& max) {
+  check_kind("clip", "x", x.dtype, kinds::real_numeric);
+  // The bounds must be of x's kind: the standard defines nothing else, and the result has x's dtype.
+  const auto check = [&x](const Value& bound, const char* argument) {
+    const DType d = std::holds_alternative<Array>(bound)
+                        ? promote(x.dtype, std::get<Array>(bound).dtype)
+                        : scalar_dtype(std::get<Scalar>(bound), x.dtype);
+    if (d != x.dtype) {
+      type_error("clip: ", argument, " is ", describe(bound), ", which does not promote to x's ",
+                 "dtype ", x.dtype);
+    }
+  };
+  if (min) check(*min, "min");
+  if (max) check(*max, "max");
+  Array out;
+  if (min && max) {
+    const Value args[] = {x, *min, *max};
+    out = elementwise(Op::clip, args);
+  } else if (min) {
+    const Value args[] = {x, *min};
+    out = elementwise(Op::maximum, args);
+  } else if (max) {
+    const Value args[] = {x, *max};
+    out = elementwise(Op::minimum, args);
+  } else {
+    out = copy(x);
+  }
+  return out;
+}
+
+Array real(const Array& x) {
+  check_kind("real", "x", x.dtype, kinds::numeric);
+  if (!is_complex(x.dtype)) return x;
+  Array out = x;
+  out.dtype = real_dtype(x.dtype);
+  out.layout.offset *= 2;
+  for (std::int64_t& s : out.layout.strides) s *= 2;
+  return out;
+}
+
+Array imag(const Array& x) {
+  check_kind("imag", "x", x.dtype, kinds::complex);
+  Array out = real(x);
+  out.layout.offset += 1;
+  return out;
+}
+
+Array positive(const Array& x) {
+  check_kind("positive", "x", x.dtype, kinds::numeric);
+  return copy(x);
+}
+
+}  // namespace arrayx

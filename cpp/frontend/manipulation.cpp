@@ -1,0 +1,394 @@
+// Manipulation functions: views are changes of the Layout; what copies is cut into whole-block
+// copies from views of the input to views of the output.
+#include "manipulation.hpp"
+
+#include "indexing.hpp"
+
+namespace arrayx {
+
+namespace {
+
+// out = in where both have one shape and nothing overlaps.
+void copy_block(const Array& in, const Array& out) {
+  if (out.size() > 0) backend_of(out).copy(in, out);
+}
+
+std::int64_t checked_product(const char* function, std::int64_t n, std::int64_t m) {
+  std::int64_t product;
+  if (__builtin_mul_overflow(n, m, &product)) {
+    value_error(function, ": ", n, " elements ", m, " times exceed 2**63 - 1 along one dimension");
+  }
+  return product;
+}
+
+// ValueError or TypeError unless the arrays can be joined; their common dtype.
+DType joined_dtype(const char* function, std::span<const Array> arrays) {
+  if (arrays.empty()) value_error(function, " needs at least one array, and was given none");
+  DType dtype = arrays[0].dtype;
+  for (const Array& a : arrays) {
+    check_same_device(arrays[0], a);
+    dtype = promote(dtype, a.dtype);
+  }
+  return dtype;
+}
+
+// x repeated `times` over along a new dimension behind `axis`, the two then taken as one.
+Array repeat_evenly(const Array& x, std::int64_t times, int axis) {
+  Dims shape = x.shape();
+  shape[axis] = checked_product("repeat", shape[axis], times);
+  const Array out = empty(shape, x.dtype, x.device());
+  if (out.size() == 0) return out;
+  Dims apart = x.shape();
+  apart.insert(axis + 1, times);
+  const Array in = x.with(broadcast_to(insert_axis(x.layout, axis + 1), apart));
+  copy_block(in, out.with(Layout::contiguous(apart)));
+  return out;
+}
+
+Array flattened(const Array& x) {
+  return reshape(x, Dims{x.size()}, std::nullopt);
+}
+
+}  // namespace
+
+// ---- views ----------------------------------------------------------------------------------
+
+Array broadcast_to(const Array& x, const Dims& shape) {
+  check_shape(shape);
+  return x.with(broadcast_to(x.layout, shape));
+}
+
+std::vector<Array> broadcast_arrays(std::span<const Array> arrays) {
+  Dims shape;
+  for (const Array& a : arrays) shape = broadcast_shapes(shape, a.shape());
+  std::vector<Array> out;
+  out.reserve(arrays.size());
+  for (const Array& a : arrays) out.push_back(broadcast_to(a, shape));
+  return out;
+}
+
+Dims broadcast_shapes(std::span<const Dims> shapes) {
+  Dims out;
+  for (const Dims& shape : shapes) {
+    check_shape(shape);
+    out = broadcast_shapes(out, shape);
+  }
+  return out;
+}
+
+Array expand_dims(const Array& x, const Dims& axes) {
+  const int ndim = x.ndim() + axes.size();
+  if (ndim > max_ndim) {
+    value_error("expand_dims: ", ndim, " dimensions are more than the ", max_ndim, " supported");
+  }
+  Dims places = normalize_axes(axes, ndim);
+  std::sort(places.begin(), places.end());
+  Layout layout = x.layout;
+  for (std::int64_t place : places) layout = insert_axis(layout, static_cast<int>(place));
+  return x.with(std::move(layout));
+}
+
+Array squeeze(const Array& x, const Dims& axes) {
+  Dims places = normalize_axes(axes, x.ndim());
+  std::sort(places.begin(), places.end());
+  Layout layout = x.layout;
+  for (int i = places.size() - 1; i >= 0; --i) {
+    const int place = static_cast<int>(places[i]);
+    if (x.shape()[place] != 1) {
+      value_error("squeeze: axis ", place, " of shape ", x.shape(), " has size ", x.shape()[place],
+                  "; only axes of size 1 can be removed");
+    }
+    layout.shape.erase(place);
+    layout.strides.erase(place);
+  }
+  return x.with(std::move(layout));
+}
+
+Array flip(const Array& x, const std::optional<Dims>& axes) {
+  Dims places;
+  if (axes) {
+    places = normalize_axes(*axes, x.ndim());
+  } else {
+    for (int i = 0; i < x.ndim(); ++i) places.push_back(i);
+  }
+  Layout layout = x.layout;
+  for (std::int64_t place : places) layout = flip_axis(layout, static_cast<int>(place));
+  return x.with(std::move(layout));
+}
+
+Array moveaxis(const Array& x, const Dims& source, const Dims& destination) {
+  if (source.size() != destination.size()) {
+    value_error("moveaxis: source ", source, " and destination ", destination,
+                " must have the same number of axes");
+  }
+  const Dims from = normalize_axes(source, x.ndim(), "source");
+  const Dims to = normalize_axes(destination, x.ndim(), "destination");
+  Dims order(x.ndim(), -1);  // order[i]: the old place of the dimension that comes to place i
+  for (int i = 0; i < from.size(); ++i) order[static_cast<int>(to[i])] = from[i];
+  int place = 0;
+  for (int old = 0; old < x.ndim(); ++old) {
+    if (std::find(from.begin(), from.end(), old) != from.end()) continue;
+    while (order[place] >= 0) ++place;
+    order[place] = old;
+  }
+  return x.with(permute(x.layout, order));
+}
+
+Array permute_dims(const Array& x, const Dims& axes) {
+  if (axes.size() != x.ndim()) {
+    value_error("permute_dims: axes ", axes, " must name each of the ", x.ndim(),
+                " dimensions of x once");
+  }
+  return x.with(permute(x.layout, normalize_axes(axes, x.ndim(), "axes")));
+}
+
+Array matrix_transpose(const Array& x) {
+  if (x.ndim() < 2) {
+    value_error("matrix_transpose takes arrays of at least 2 dimensions, not of shape ", x.shape());
+  }
+  Layout layout = x.layout;
+  const int last = x.ndim() - 1;
+  std::swap(layout.shape[last], layout.shape[last - 1]);
+  std::swap(layout.strides[last], layout.strides[last - 1]);
+  return x.with(std::move(layout));
+}
+
+Array diagonal(const Array& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
+  if (x.ndim() < 2) {
+    value_error("diagonal takes arrays of at least 2 dimensions, not of shape ", x.shape());
+  }
+  const int row = normalize_axis(axis1, x.ndim(), "axis1");
+  const int column = normalize_axis(axis2, x.ndim(), "axis2");
+  if (row == column)
+    value_error("diagonal: axis1 and axis2 are both ", axis1, "; they must differ");
+  const std::int64_t nearest = std::clamp(offset, -x.shape()[row], x.shape()[column]);
+  return x.with(diagonal(x.layout, row, column, nearest));
+}
+
+std::vector<Array> unstack(const Array& x, std::int64_t axis) {
+  if (x.ndim() == 0) value_error("unstack takes arrays of at least 1 dimension, not of rank 0");
+  const int place = normalize_axis(axis, x.ndim());
+  std::vector<Array> out;
+  out.reserve(static_cast<std::size_t>(x.shape()[place]));
+  for (std::int64_t i = 0; i < x.shape()[place]; ++i) {
+    out.push_back(x.with(index_axis(x.layout, place, i)));
+  }
+  return out;
+}
+
+// ---- a view if there is one -----------------------------------------------------------------
+
+Array reshape(const Array& x, const Dims& shape, std::optional<bool> copy) {
+  Dims wanted = shape;
+  int unknown = -1;
+  for (int i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] != -1) continue;
+    if (unknown >= 0) value_error("reshape: shape ", shape, " has more than one size of -1");
+    unknown = i;
+    wanted[i] = 1;
+  }
+  check_shape(wanted);
+  const std::int64_t known = checked_size(wanted);
+  if (unknown >= 0 && known > 0 && x.size() % known == 0) wanted[unknown] = x.size() / known;
+  if (unknown >= 0 && known == 0) {
+    value_error("reshape: the size of -1 in ", shape, " is open because another size is 0");
+  }
+  if (checked_size(wanted) != x.size()) {
+    value_error("reshape: an array of shape ", x.shape(), " with ", x.size(),
+                x.size() == 1 ? " element" : " elements", " cannot have shape ", shape);
+  }
+  if (copy != std::optional(true)) {
+    Layout layout;
+    if (reshape(x.layout, wanted, layout)) return x.with(std::move(layout));
+    if (copy) {
+      value_error("reshape: x with shape ", x.shape(), " and strides ", x.strides(),
+                  " cannot have shape ", shape, " without a copy, and copy is False");
+    }
+  }
+  Array out = arrayx::copy(x);
+  return out.with(Layout::contiguous(wanted));
+}
+
+// ---- copies ---------------------------------------------------------------------------------
+
+Array astype(const Array& x, DType dtype, bool copy, std::optional<Device> device) {
+  if (!device || *device == x.device()) return astype(x, dtype, copy);
+  // Through host memory, which every engine can reach; the cast where the elements are.
+  const Array source = contiguous(astype(x, dtype, false));
+  const Array out = empty(x.shape(), dtype, *device);
+  if (x.size() == 0) return out;
+  if (x.device().type == DeviceType::cpu) {
+    backend_of(out).copy_from_host(source.data(), out);
+  } else if (device->type == DeviceType::cpu) {
+    backend_of(source).copy_to_host(source, out.data());
+  } else {
+    const Array host = empty(x.shape(), dtype, Device{});
+    backend_of(source).copy_to_host(source, host.data());
+    backend_of(out).copy_from_host(host.data(), out);
+  }
+  return out;
+}
+
+Array concat(std::span<const Array> arrays, std::optional<std::int64_t> axis) {
+  const DType dtype = joined_dtype("concat", arrays);
+  std::vector<Array> flat;
+  if (!axis) {
+    for (const Array& a : arrays) flat.push_back(flattened(a));
+    arrays = flat;
+  }
+  const int along = normalize_axis(axis.value_or(0), arrays[0].ndim());
+  Dims shape = arrays[0].shape();
+  shape[along] = 0;
+  for (const Array& a : arrays) {
+    Dims others = a.shape();
+    const bool same_rank = others.size() == shape.size();
+    if (same_rank) others[along] = shape[along];
+    if (!same_rank || !(others == shape)) {
+      value_error("concat: shapes ", arrays[0].shape(), " and ", a.shape(),
+                  " may differ only along axis ", along);
+    }
+    if (__builtin_add_overflow(shape[along], a.shape()[along], &shape[along])) {
+      value_error("concat: axis ", along, " would have more than 2**63 - 1 elements");
+    }
+  }
+  const Array out = empty(shape, dtype, arrays[0].device());
+  std::int64_t start = 0;
+  for (const Array& a : arrays) {
+    const std::int64_t count = a.shape()[along];
+    copy_block(a, out.with(slice_axis(out.layout, along, start, 1, count)));
+    start += count;
+  }
+  return out;
+}
+
+Array stack(std::span<const Array> arrays, std::int64_t axis) {
+  const DType dtype = joined_dtype("stack", arrays);
+  Dims shape = arrays[0].shape();
+  const int along = normalize_axis(axis, shape.size() + 1);
+  for (const Array& a : arrays) {
+    if (!(a.shape() == shape)) {
+      value_error("stack: all arrays must have one shape, not ", shape, " and ", a.shape());
+    }
+  }
+  shape.insert(along, static_cast<std::int64_t>(arrays.size()));
+  const Array out = empty(shape, dtype, arrays[0].device());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    copy_block(arrays[i], out.with(index_axis(out.layout, along, static_cast<std::int64_t>(i))));
+  }
+  return out;
+}
+
+Array repeat(const Array& x, std::int64_t repeats, std::optional<std::int64_t> axis) {
+  if (repeats < 0) value_error("repeat: repeats must be at least 0, not ", repeats);
+  if (!axis) return repeat_evenly(flattened(x), repeats, 0);
+  return repeat_evenly(x, repeats, normalize_axis(*axis, x.ndim()));
+}
+
+Array repeat(const Array& x, const Array& repeats, std::optional<std::int64_t> axis) {
+  check_same_device(x, repeats);
+  if (!is_integer(repeats.dtype)) {
+    type_error("repeat: repeats must be of an integer dtype, not ", repeats.dtype);
+  }
+  const Array in = axis ? x : flattened(x);
+  const int along = normalize_axis(axis.value_or(0), in.ndim());
+  const std::int64_t n = in.shape()[along];
+  if (repeats.ndim() > 1 || (repeats.size() != n && repeats.size() != 1)) {
+    value_error("repeat: repeats must have shape (", n,
+                ",) or (1,), one count for each element; not ", repeats.shape());
+  }
+  const Array counts = astype(repeats, DType::int64, false, Device{});
+  const std::int64_t stride = counts.ndim() == 1 ? counts.strides()[0] : 0;
+  const std::int64_t* count = counts.data_as<std::int64_t>();
+  const auto check = [](std::int64_t times) {
+    if (times < 0) value_error("repeat: repeats must be at least 0, not ", times);
+  };
+  if (repeats.size() == 1) {
+    check(count[0]);
+    return repeat_evenly(in, count[0], along);
+  }
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    check(count[i * stride]);
+    if (__builtin_add_overflow(total, count[i * stride], &total)) {
+      value_error("repeat: the counts add up to more than 2**63 - 1");
+    }
+  }
+  const Array positions = empty(Dims{total}, index_dtype, Device{});
+  std::int64_t* position = positions.data_as<std::int64_t>();
+  for (std::int64_t i = 0; i < n; ++i) position = std::fill_n(position, count[i * stride], i);
+  return take(in, astype(positions, index_dtype, false, x.device()), along);
+}
+
+namespace {
+
+// Copies the blocks of `in` to where they come to stand in `out`, from dimension `axis` on; each
+// rolled dimension is cut in two.
+void roll_blocks(const Dims& shifts, int axis, const Array& in, const Array& out) {
+  while (axis < in.ndim() && shifts[axis] == 0) ++axis;
+  if (axis == in.ndim()) {
+    copy_block(in, out);
+    return;
+  }
+  const std::int64_t n = in.shape()[axis], shift = shifts[axis];
+  const auto block = [axis](const Array& a, std::int64_t start, std::int64_t count) {
+    return a.with(slice_axis(a.layout, axis, start, 1, count));
+  };
+  roll_blocks(shifts, axis + 1, block(in, 0, n - shift), block(out, shift, n - shift));
+  roll_blocks(shifts, axis + 1, block(in, n - shift, shift), block(out, 0, shift));
+}
+
+}  // namespace
+
+Array roll(const Array& x, const Dims& shifts, const std::optional<Dims>& axes) {
+  if (!axes) {
+    if (shifts.size() != 1) {
+      value_error("roll: shift ", shifts, " needs an axis for each of its items");
+    }
+    return reshape(roll(flattened(x), shifts, Dims{0}), x.shape(), false);
+  }
+  if (shifts.size() != 1 && shifts.size() != axes->size()) {
+    value_error("roll: shift ", shifts, " and axis ", *axes, " must have the same length");
+  }
+  const Array out = empty(x.shape(), x.dtype, x.device());
+  Dims places;
+  for (std::int64_t axis : *axes) places.push_back(normalize_axis(axis, x.ndim()));
+  if (out.size() == 0) return out;
+  Dims total(x.ndim(), 0);  // in [0, n); an axis named twice is rolled by the sum
+  for (int i = 0; i < places.size(); ++i) {
+    const int place = static_cast<int>(places[i]);
+    const std::int64_t n = x.shape()[place];
+    const std::int64_t shift = shifts[shifts.size() == 1 ? 0 : i] % n;
+    // Each term is below n in magnitude, and the sum is taken without passing 2^63.
+    const std::int64_t forward = shift < 0 ? shift + n : shift;
+    total[place] =
+        total[place] >= n - forward ? total[place] - (n - forward) : total[place] + forward;
+  }
+  roll_blocks(total, 0, x, out);
+  return out;
+}
+
+Array tile(const Array& x, const Dims& repetitions) {
+  for (std::int64_t r : repetitions) {
+    if (r < 0) value_error("tile: repetitions must be at least 0, not ", repetitions);
+  }
+  const int ndim = std::max(x.ndim(), repetitions.size());
+  Dims shape(ndim), apart, sizes;
+  for (int i = 0; i < ndim; ++i) {
+    const int in_x = i - (ndim - x.ndim()), in_r = i - (ndim - repetitions.size());
+    const std::int64_t n = in_x < 0 ? 1 : x.shape()[in_x];
+    const std::int64_t r = in_r < 0 ? 1 : repetitions[in_r];
+    shape[i] = checked_product("tile", n, r);
+    for (std::int64_t s : {r, n}) apart.push_back(s);
+    for (std::int64_t s : {std::int64_t{1}, n}) sizes.push_back(s);
+  }
+  const Array out = empty(shape, x.dtype, x.device());
+  if (out.size() == 0) return out;
+  // Each dimension of the output is a pair (repetition, position); the input repeats over the
+  // first.
+  Layout in;
+  reshape(x.layout, sizes, in);  // only inserts dimensions of size one
+  copy_block(x.with(broadcast_to(in, apart)), out.with(Layout::contiguous(apart)));
+  return out;
+}
+
+}  // namespace arrayx

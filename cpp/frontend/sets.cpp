@@ -1,0 +1,177 @@
+// Everything here is made of the engines' sorts, comparisons and gathers.
+#include "sets.hpp"
+
+namespace arrayx {
+
+namespace {
+
+// Up to this many values, comparing with each is faster than a sort and a search.
+constexpr std::int64_t few_values = 4;
+
+Array one_dimensional(const Array& x) {
+  const Array row_major = contiguous(x);
+  return row_major.with([&] {
+    Layout flat = Layout::contiguous({row_major.size()});
+    flat.offset = row_major.layout.offset;
+    return flat;
+  }());
+}
+
+Array part(const Array& x, std::int64_t first, std::int64_t count) {
+  return x.with(slice_axis(x.layout, 0, first, 1, count));
+}
+
+// The elements of a one-dimensional x at `positions`, which are in bounds.
+Array pick(const Array& x, const Array& positions) {
+  const Array out = empty(positions.shape(), x.dtype, x.device());
+  Layout first;
+  first.offset = x.layout.offset;
+  if (out.size() > 0) backend_of(x).gather(x.with(first), positions, out);
+  return out;
+}
+
+void apply(Op op, DType compute, const Operand& a, const Operand& b, const Array& out) {
+  const Operand operands[] = {a, b};
+  if (out.size() > 0) backend_of(out).elementwise(op, compute, operands, out);
+}
+
+void invert_in_place(const Array& flags) {
+  const Operand operands[] = {flags};
+  if (flags.size() > 0) backend_of(flags).elementwise(Op::logical_not, DType::bool_, operands, flags);
+}
+
+// The runs of equal elements in sorted order.
+struct Runs {
+  Array sorted;  // the elements in order
+  Array order;   // their positions in x; only with want_order
+  Array starts;  // where each run starts
+  Array flags;   // whether a run starts here
+};
+
+Runs runs_of(const Array& x, bool want_order) {
+  const Array flat = one_dimensional(x);
+  const std::int64_t n = flat.size();
+  Backend& engine = backend_of(x);
+  Runs r;
+  if (want_order) {
+    r.order = empty({n}, index_dtype, x.device());
+    if (n > 0) engine.argsort(flat, 0, false, r.order);
+    r.sorted = pick(flat, r.order);
+  } else {
+    r.sorted = empty({n}, x.dtype, x.device());
+    if (n > 0) engine.sort(flat, 0, false, r.sorted);
+  }
+  r.flags = empty({n}, DType::bool_, x.device());
+  if (n > 0) {
+    fill(part(r.flags, 0, 1), Element::of(true));
+    apply(Op::not_equal, x.dtype, part(r.sorted, 1, n - 1), part(r.sorted, 0, n - 1),
+          part(r.flags, 1, n - 1));
+  }
+  const std::int64_t count = n > 0 ? engine.count_nonzero(r.flags) : 0;
+  r.starts = empty({count}, index_dtype, x.device());
+  const Operand column[] = {r.starts};
+  if (count > 0) engine.nonzero(r.flags, column);
+  return r;
+}
+
+Array counts_of(const Runs& r) {
+  const std::int64_t count = r.starts.size();
+  const Array counts = empty({count}, index_dtype, r.starts.device());
+  if (count == 0) return counts;
+  const Element end = Element::of(r.flags.size());
+  apply(Op::subtract, index_dtype, part(r.starts, 1, count - 1), part(r.starts, 0, count - 1),
+        part(counts, 0, count - 1));
+  apply(Op::subtract, index_dtype, end, part(r.starts, count - 1, 1), part(counts, count - 1, 1));
+  return counts;
+}
+
+Array inverse_of(const Runs& r, const Dims& shape) {
+  const Array inverse = empty(shape, index_dtype, r.flags.device());
+  if (inverse.size() == 0) return inverse;
+  Backend& engine = backend_of(inverse);
+  // The number of run starts up to an element, the first one left out, is its run.
+  fill(part(r.flags, 0, 1), Element::of(false));
+  const Array flags = astype(r.flags, index_dtype, true);
+  const Array run = empty(flags.shape(), index_dtype, flags.device());
+  engine.scan(false, flags, 0, false, run);
+  engine.scatter(run, r.order, inverse.with(Layout()));
+  return inverse;
+}
+
+}  // namespace
+
+std::tuple<Array, Array, Array, Array> unique_all(const Array& x) {
+  const Runs r = runs_of(x, true);
+  const Array counts = counts_of(r);
+  return {pick(r.sorted, r.starts), pick(r.order, r.starts), inverse_of(r, x.shape()), counts};
+}
+
+std::tuple<Array, Array> unique_counts(const Array& x) {
+  const Runs r = runs_of(x, false);
+  return {pick(r.sorted, r.starts), counts_of(r)};
+}
+
+std::tuple<Array, Array> unique_inverse(const Array& x) {
+  const Runs r = runs_of(x, true);
+  return {pick(r.sorted, r.starts), inverse_of(r, x.shape())};
+}
+
+Array unique_values(const Array& x) {
+  const Runs r = runs_of(x, false);
+  return pick(r.sorted, r.starts);
+}
+
+Array isin(const Value& x1, const Value& x2, bool invert) {
+  const Array* a = std::get_if<Array>(&x1);
+  const Array* b = std::get_if<Array>(&x2);
+  if (!a && !b) {
+    type_error("isin: at least one argument must be an array, not ", describe(x1), " and ",
+               describe(x2));
+  }
+  const Value both[] = {x1, x2};
+  const DType dtype = result_type(both);
+  const Device device = (a ? *a : *b).device();
+  const auto as_array = [&](const Value& v) {
+    if (const Array* array = std::get_if<Array>(&v)) return astype(*array, dtype, false);
+    return scalar_array(to_element(std::get<Scalar>(v), dtype), device);
+  };
+  if (a && b) check_same_device(*a, *b);
+  const Array elements = as_array(x1), values = one_dimensional(as_array(x2));
+  const std::int64_t n = values.size();
+  const Array out = empty(elements.shape(), DType::bool_, device);
+  Backend& engine = backend(device);
+  const auto repeated = [](const Array& one, const Dims& shape) {
+    return one.with(broadcast_to(one.layout, shape));
+  };
+  if (elements.size() == 1) {
+    const Array equal = empty(values.shape(), DType::bool_, device);
+    apply(Op::equal, dtype, values,
+          elements.with(broadcast_to(one_dimensional(elements).layout, values.shape())), equal);
+    const bool found = n > 0 && engine.count_nonzero(equal) > 0;
+    fill(out, Element::of(found != invert));
+    return out;
+  }
+  if (n <= few_values) {
+    fill(out, Element::of(false));
+    const Array equal = empty(elements.shape(), DType::bool_, device);
+    for (std::int64_t i = 0; i < n; ++i) {
+      apply(Op::equal, dtype, elements, repeated(part(values, i, 1), elements.shape()), equal);
+      apply(Op::logical_or, DType::bool_, out, equal, out);
+    }
+  } else {
+    const Array sorted = empty({n}, dtype, device);
+    engine.sort(values, 0, false, sorted);
+    const Array places = empty(elements.shape(), index_dtype, device);
+    if (places.size() > 0) {
+      engine.searchsorted(sorted, nullptr, elements, false, places);
+      const Element last = Element::of(n - 1);
+      apply(Op::minimum, index_dtype, places, last, places);
+    }
+    const Array nearest = pick(sorted, places);
+    apply(Op::equal, dtype, elements, nearest, out);
+  }
+  if (invert) invert_in_place(out);
+  return out;
+}
+
+}  // namespace arrayx

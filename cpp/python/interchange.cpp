@@ -1,0 +1,607 @@
+// Exchange of memory with other libraries: DLPack 1.x and the buffer protocol, both ways, and
+// NumPy's __array__. Foreign memory is held by the deleter of the Storage around it.
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "array_type.hpp"
+#include "bind.hpp"
+
+namespace arrayx::python {
+
+namespace {
+
+// ---- DLPack's structures, as its C header (version 1.x) lays them out -------------------------
+
+namespace dlpack {
+
+constexpr std::uint32_t major_version = 1, minor_version = 0;
+constexpr std::uint64_t read_only = 1, is_copied = 2;  // bits of `flags`
+constexpr std::int32_t cpu = 1, cuda_host = 3;         // device types whose memory the CPU can use
+
+struct Device {
+  std::int32_t type;
+  std::int32_t id;
+};
+struct DataType {
+  std::uint8_t code;
+  std::uint8_t bits;
+  std::uint16_t lanes;
+};
+struct Tensor {
+  void* data;
+  Device device;
+  std::int32_t ndim;
+  DataType dtype;
+  std::int64_t* shape;
+  std::int64_t* strides;  // in elements; null means row-major
+  std::uint64_t byte_offset;
+};
+struct Managed {
+  static constexpr const char* name = "dltensor";
+  static constexpr const char* used_name = "used_dltensor";
+  Tensor tensor;
+  void* context;
+  void (*deleter)(Managed*);
+};
+struct ManagedVersioned {
+  static constexpr const char* name = "dltensor_versioned";
+  static constexpr const char* used_name = "used_dltensor_versioned";
+  struct {
+    std::uint32_t major, minor;
+  } version;
+  void* context;
+  void (*deleter)(ManagedVersioned*);
+  std::uint64_t flags;
+  Tensor tensor;
+};
+
+}  // namespace dlpack
+
+int alignment_of(DType d) { return is_complex(d) ? itemsize(d) / 2 : itemsize(d); }
+
+// Runs f with the GIL held; does nothing while the interpreter is shutting down, when what f would
+// free is about to go anyway.
+template <class F>
+void with_gil(F&& f) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  f();
+  PyGILState_Release(state);
+}
+
+// Foreign memory: its layout in bytes.
+struct ForeignView {
+  char* data = nullptr;  // the first element
+  Dims shape;
+  Dims strides;  // bytes
+  DType dtype = DType::float64;
+};
+
+// Why the core cannot use foreign memory as it is; null when it can.
+const char* obstacle(const ForeignView& view) {
+  if (reinterpret_cast<std::uintptr_t>(view.data) % alignment_of(view.dtype) != 0) {
+    return "its memory is not aligned to its dtype";
+  }
+  for (int i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] > 1 && view.strides[i] % itemsize(view.dtype) != 0) {
+      return "its strides are not multiples of its itemsize";
+    }
+  }
+  return nullptr;
+}
+
+// Copies elements from any strides in bytes to row-major memory.
+void copy_bytes(char*& out, const char* in, const ForeignView& view, int axis) {
+  if (axis == view.shape.size()) {
+    std::memcpy(out, in, itemsize(view.dtype));
+    out += itemsize(view.dtype);
+    return;
+  }
+  for (std::int64_t i = 0; i < view.shape[axis]; ++i) {
+    copy_bytes(out, in + i * view.strides[axis], view, axis + 1);
+  }
+}
+
+Array copied(const ForeignView& view) {
+  Array out = empty(view.shape, view.dtype, Device{});
+  char* to = out.data();
+  if (out.size() > 0) copy_bytes(to, view.data, view, 0);
+  return out;
+}
+
+// An Array over foreign memory that `deleter` lets go; view has no obstacle.
+Array shared(const ForeignView& view, bool writable, void (*deleter)(Storage*), void* context) {
+  Array out;
+  out.dtype = view.dtype;
+  out.layout.shape = view.shape;
+  out.layout.size = checked_size(view.shape);
+  out.layout.strides = Dims(view.shape.size(), 0);
+  const int size = itemsize(view.dtype);
+  for (int i = 0; i < view.shape.size(); ++i) {
+    // A stride that is never taken may be anything; row-major ones are as good as any.
+    out.layout.strides[i] = view.shape[i] > 1 ? view.strides[i] / size : 1;
+  }
+  std::int64_t lowest = 0, highest = -1;
+  if (out.size() > 0) out.layout.span(lowest, highest);
+  auto* storage = new Storage;
+  storage->data = view.data + lowest * size;
+  storage->bytes = static_cast<std::size_t>((highest - lowest + 1) * size);
+  storage->writable = writable;
+  storage->deleter = deleter;
+  storage->context = context;
+  out.layout.offset = -lowest;
+  out.storage = StorageRef(storage);
+  return out;
+}
+
+// ---- the buffer protocol, in ------------------------------------------------------------------
+
+// The dtype of a struct-module format with items of `itemsize` bytes. The itemsize, not the letter,
+// says how wide an integer is, since native and standard sizes differ.
+DType dtype_of_format(const char* format, Py_ssize_t size) {
+  const char* const given = format ? format : "B";
+  const char* text = given;
+  const unsigned probe = 1;
+  const bool little = reinterpret_cast<const unsigned char&>(probe) == 1;
+  bool native = true;
+  if (*text && std::strchr("@=<>!", *text)) {
+    if (*text == '<') native = little;
+    if (*text == '>' || *text == '!') native = !little;
+    ++text;
+  }
+  Kind wanted = Kind::bool_;
+  bool known = *text != '\0';
+  int letters = 1;
+  switch (*text) {
+    case '?': wanted = Kind::bool_; break;
+    case 'b':
+    case 'h':
+    case 'i':
+    case 'l':
+    case 'q':
+    case 'n': wanted = Kind::signed_; break;
+    case 'B':
+    case 'H':
+    case 'I':
+    case 'L':
+    case 'Q':
+    case 'N': wanted = Kind::unsigned_; break;
+    case 'f':
+    case 'd': wanted = Kind::real; break;
+    case 'F':
+    case 'D': wanted = Kind::complex; break;
+    case 'Z':
+      wanted = Kind::complex;
+      known = text[1] == 'f' || text[1] == 'd';
+      letters = 2;
+      break;
+    default: known = false;
+  }
+  if (known && text[letters] == '\0') {
+    for (const DTypeInfo& row : dtype_table) {
+      if (row.kind != wanted || row.itemsize != size) continue;
+      if (!native && size > 1) {
+        type_error("the buffer's elements (format '", given,
+                   "') are of foreign byte order, which arrayx does not have");
+      }
+      return row.dtype;
+    }
+  }
+  type_error("no dtype of arrayx matches the buffer's elements, format '", given, "' with ", size,
+             " bytes each");
+}
+
+struct BufferHolder {
+  Py_buffer view{};
+  bool held = false;
+  BufferHolder() = default;
+  BufferHolder(const BufferHolder&) = delete;
+  BufferHolder& operator=(const BufferHolder&) = delete;
+  ~BufferHolder() {
+    if (held) PyBuffer_Release(&view);
+  }
+};
+
+void release_buffer(Storage* storage) {
+  with_gil([&] { delete static_cast<BufferHolder*>(storage->context); });
+  delete storage;
+}
+
+}  // namespace
+
+Array from_buffer(PyObject* object, bool may_copy) {
+  auto holder = std::make_unique<BufferHolder>();
+  if (PyObject_GetBuffer(object, &holder->view, PyBUF_RECORDS_RO) < 0) throw PythonError{};
+  holder->held = true;
+  const Py_buffer& buffer = holder->view;
+  ForeignView view;
+  view.dtype = dtype_of_format(buffer.format, buffer.itemsize);
+  view.data = static_cast<char*>(buffer.buf);
+  view.shape.assign(buffer.shape, buffer.shape + buffer.ndim);
+  view.strides.assign(buffer.strides, buffer.strides + buffer.ndim);
+  // Zero-size views may point anywhere, so nothing is shared; NumPy's scalars export read-only
+  // memory of rank 0, which is better copied than kept unwritable.
+  const bool tiny = checked_size(view.shape) == 0 || (buffer.ndim == 0 && buffer.readonly);
+  if (const char* reason = obstacle(view)) {
+    if (!may_copy) value_error("the buffer cannot be used without a copy: ", reason);
+    return copied(view);
+  }
+  if (tiny && may_copy) return copied(view);
+  Array out = shared(view, !buffer.readonly, release_buffer, holder.get());
+  holder.release();
+  return out;
+}
+
+namespace {
+
+// ---- the buffer protocol, out -----------------------------------------------------------------
+
+bool is_column_major(const Layout& layout) {
+  std::int64_t step = 1;
+  for (int i = 0; i < layout.ndim() && layout.size > 1; ++i) {
+    if (layout.shape[i] != 1 && layout.strides[i] != step) return false;
+    step *= layout.shape[i];
+  }
+  return true;
+}
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  try {
+    view->obj = nullptr;
+    const Array& x = array_of(self);
+    const auto refuse = [](const auto&... parts) { raise(ErrorKind::buffer, parts...); };
+    if (x.device().type != DeviceType::cpu) {
+      refuse("the buffer protocol is for memory of the CPU; this array is on ", x.device(),
+             ": use to_device('cpu') first");
+    }
+    const bool readonly = !x.writable() || x.layout.has_repeats();
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && readonly) refuse("the array is read-only");
+    const bool row_major = x.layout.is_contiguous();
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !row_major) {
+      refuse("the array is not contiguous in row-major order");
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !is_column_major(x.layout)) {
+      refuse("the array is not contiguous in column-major order");
+    }
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !row_major &&
+        !is_column_major(x.layout)) {
+      refuse("the array is not contiguous");
+    }
+    const bool wants_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+    if (!wants_strides && !row_major) {
+      refuse("the array is not contiguous, and a buffer without strides was asked for");
+    }
+    // The shape of an Array never changes, so the view points into the object it holds.
+    auto* strides = new Py_ssize_t[x.ndim() + 1];
+    for (int i = 0; i < x.ndim(); ++i) strides[i] = x.strides()[i] * x.itemsize();
+    view->buf = x.data();
+    view->len = x.nbytes();
+    view->itemsize = x.itemsize();
+    view->readonly = readonly;
+    view->ndim = x.ndim();
+    view->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT
+                       ? const_cast<char*>(info(x.dtype).buffer_format)
+                       : nullptr;
+    static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t));
+    view->shape = (flags & PyBUF_ND) == PyBUF_ND
+                      ? reinterpret_cast<Py_ssize_t*>(const_cast<std::int64_t*>(x.shape().data()))
+                      : nullptr;
+    view->strides = wants_strides ? strides : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = strides;
+    view->obj = Py_NewRef(self);
+    return 0;
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+void release_exported(PyObject*, Py_buffer* view) {
+  delete[] static_cast<Py_ssize_t*>(view->internal);
+}
+
+// ---- DLPack, out ------------------------------------------------------------------------------
+
+// A managed tensor and the array whose memory and shape it shows.
+template <class M>
+struct Exported {
+  M managed{};
+  Array array;
+};
+
+// The capsule was never consumed: its tensor is ours to delete.
+template <class M>
+void destroy_capsule(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, M::name)) return;
+  auto* managed = static_cast<M*>(PyCapsule_GetPointer(capsule, M::name));
+  if (managed->deleter) managed->deleter(managed);
+}
+
+template <class M>
+PyObject* make_capsule(Array array, std::uint64_t flags) {
+  auto exported = std::make_unique<Exported<M>>();
+  exported->array = std::move(array);
+  const Array& x = exported->array;
+  M& managed = exported->managed;
+  const DTypeInfo& row = info(x.dtype);
+  managed.tensor.data = x.data();
+  managed.tensor.device = {static_cast<std::int32_t>(x.device().type), x.device().index};
+  managed.tensor.ndim = x.ndim();
+  managed.tensor.dtype = {row.dlpack_code, static_cast<std::uint8_t>(8 * row.itemsize), 1};
+  managed.tensor.shape = const_cast<std::int64_t*>(x.shape().data());
+  managed.tensor.strides = const_cast<std::int64_t*>(x.strides().data());
+  managed.tensor.byte_offset = 0;
+  managed.context = exported.get();
+  managed.deleter = [](M* self) { delete static_cast<Exported<M>*>(self->context); };
+  if constexpr (std::is_same_v<M, dlpack::ManagedVersioned>) {
+    managed.version = {dlpack::major_version, dlpack::minor_version};
+    managed.flags = flags;
+  }
+  PyObject* capsule = PyCapsule_New(&managed, M::name, destroy_capsule<M>);
+  if (!capsule) throw PythonError{};
+  exported.release();
+  return capsule;
+}
+
+// A pair of ints, or of what int() takes, such as members of an enum.
+bool int_pair(PyObject* object, long& first, long& second) {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+  if (PySequence_Size(object) != 2) return false;
+  long* const out[] = {&first, &second};
+  for (int i = 0; i < 2; ++i) {
+    const Ref item = checked(PySequence_GetItem(object, i));
+    Ref number(PyNumber_Long(item.get()));
+    if (!number) {
+      PyErr_Clear();
+      const Ref value = find_attribute(item.get(), "value");
+      if (!value || !PyLong_Check(value.get())) return false;
+      number = Ref(Py_NewRef(value.get()));
+    }
+    *out[i] = PyLong_AsLong(number.get());
+    if (*out[i] == -1 && PyErr_Occurred()) throw PythonError{};
+  }
+  return true;
+}
+
+}  // namespace
+
+PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  try {
+    PyObject* given[4];
+    keyword_arguments("__dlpack__", args, count, names,
+                      {"stream", "max_version", "dl_device", "copy"}, given);
+    const auto [stream, max_version, dl_device, copy_argument] = given;
+    Array x = array_of(self);
+    const std::optional<bool> wants_copy = optional_bool(copy_argument);
+    if (stream && stream != Py_None && x.device().type == DeviceType::cpu) {
+      value_error("stream must be None: the CPU has no streams");
+    }
+    long major = 0, minor = 0;
+    if (max_version && max_version != Py_None && !int_pair(max_version, major, minor)) {
+      type_error("max_version is a tuple (major, minor) or None, not ", type_name(max_version));
+    }
+    bool is_copy = false;
+    if (dl_device && dl_device != Py_None) {
+      long type, id;
+      if (!int_pair(dl_device, type, id)) {
+        type_error("dl_device is a tuple (device type, device id) or None, not ",
+                   type_name(dl_device));
+      }
+      const Device device = x.device();
+      if (type != static_cast<long>(device.type) || id != device.index) {
+        if (type != dlpack::cpu) {
+          raise(ErrorKind::buffer, "cannot export an array on ", device,
+                " to DLPack's device (", type, ", ", id, ")");
+        }
+        if (device.type != DeviceType::cpu) {
+          if (wants_copy == false) {
+            raise(ErrorKind::buffer, "an array on ", device,
+                  " can reach the CPU by a copy only, and copy is False");
+          }
+          Array host = empty(x.shape(), x.dtype, Device{});
+          const Array source = contiguous(x);
+          backend_of(source).copy_to_host(source, host.data());
+          x = std::move(host);
+          is_copy = true;
+        }
+      }
+    }
+    if (wants_copy == true && !is_copy) {
+      x = copy(x);
+      is_copy = true;
+    }
+    if (major >= 1) {
+      const std::uint64_t flags = (x.writable() ? 0 : dlpack::read_only) |
+                                  (is_copy ? dlpack::is_copied : 0);
+      return make_capsule<dlpack::ManagedVersioned>(std::move(x), flags);
+    }
+    if (!x.writable()) {
+      raise(ErrorKind::buffer,
+            "a read-only array cannot be exported by DLPack before version 1.0, which has no "
+            "read-only flag: pass max_version=(1, 0) or copy=True");
+    }
+    return make_capsule<dlpack::Managed>(std::move(x), 0);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* array_dlpack_device(PyObject* self, PyObject*) {
+  const Device device = array_of(self).device();
+  return Py_BuildValue("(ii)", static_cast<int>(device.type), static_cast<int>(device.index));
+}
+
+namespace {
+
+// ---- DLPack, in -------------------------------------------------------------------------------
+
+DType dtype_of_dlpack(dlpack::DataType type) {
+  if (type.lanes == 1) {
+    for (const DTypeInfo& row : dtype_table) {
+      if (row.dlpack_code == type.code && 8 * row.itemsize == type.bits) return row.dtype;
+    }
+  }
+  constexpr const char* names[] = {"int", "uint", "float", "opaque", "bfloat", "complex", "bool"};
+  raise(ErrorKind::buffer, "DLPack's dtype ",
+        type.code < std::size(names) ? std::string(names[type.code])
+                                     : "with code " + std::to_string(type.code) + " and bits ",
+        static_cast<int>(type.bits), type.lanes == 1 ? "" : " with several lanes",
+        " has no counterpart in arrayx");
+}
+
+template <class M>
+void release_managed(Storage* storage) {
+  auto* managed = static_cast<M*>(storage->context);
+  if (managed->deleter) {
+    with_gil([&] { managed->deleter(managed); });
+  }
+  delete storage;
+}
+
+// The array in a capsule, which is consumed even when the array cannot be used.
+template <class M>
+Array consume(PyObject* capsule, std::optional<bool> wants_copy) {
+  auto* managed = static_cast<M*>(PyCapsule_GetPointer(capsule, M::name));
+  if (!managed || PyCapsule_SetName(capsule, M::used_name) < 0) throw PythonError{};
+  const auto release = [](M* m) {
+    if (m->deleter) m->deleter(m);
+  };
+  std::unique_ptr<M, decltype(release)> owner(managed, release);
+  bool writable = true, is_copy = false;
+  if constexpr (std::is_same_v<M, dlpack::ManagedVersioned>) {
+    if (managed->version.major != dlpack::major_version) {
+      raise(ErrorKind::buffer, "the producer made a DLPack capsule of version ",
+            managed->version.major, ".", managed->version.minor, "; versions 0 and 1 are known");
+    }
+    writable = !(managed->flags & dlpack::read_only);
+    is_copy = managed->flags & dlpack::is_copied;
+  }
+  const dlpack::Tensor& tensor = managed->tensor;
+  if (tensor.device.type != dlpack::cpu && tensor.device.type != dlpack::cuda_host) {
+    raise(ErrorKind::buffer, "the producer's memory is on DLPack's device (", tensor.device.type,
+          ", ", tensor.device.id, "), which arrayx cannot use");
+  }
+  ForeignView view;
+  view.dtype = dtype_of_dlpack(tensor.dtype);
+  view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  check_shape(view.shape);
+  const Layout row_major = Layout::contiguous(view.shape);
+  view.strides = row_major.strides;
+  if (tensor.strides) view.strides.assign(tensor.strides, tensor.strides + tensor.ndim);
+  for (std::int64_t& stride : view.strides) stride *= itemsize(view.dtype);
+  view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  if (row_major.size == 0) view.data = nullptr;
+  if (wants_copy == true && !is_copy) return copied(view);
+  if (const char* reason = obstacle(view)) {
+    if (wants_copy == false) {
+      raise(ErrorKind::buffer, "the producer's memory cannot be used without a copy: ", reason);
+    }
+    return copied(view);
+  }
+  Array out = shared(view, writable, release_managed<M>, managed);
+  owner.release();
+  return out;
+}
+
+}  // namespace
+
+Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<bool> wants_copy) {
+  if (device) backend(*device);  // refuses devices that do not exist here
+  const Ref location = checked(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  long type, id;
+  if (!int_pair(location.get(), type, id)) {
+    type_error("__dlpack_device__() of ", type_name(object), " did not return a pair of ints");
+  }
+  const bool on_host = type == dlpack::cpu || type == dlpack::cuda_host;
+  if (!on_host && !(device && device->type == DeviceType::cpu)) {
+    raise(ErrorKind::buffer, "the object is on DLPack's device (", type, ", ", id,
+          "), which arrayx cannot use; pass device='cpu' to have it copied");
+  }
+  const Ref method = checked(PyObject_GetAttrString(object, "__dlpack__"));
+  const Ref keywords = checked(Py_BuildValue("{s:(ii)}", "max_version", dlpack::major_version,
+                                             dlpack::minor_version));
+  if (!on_host) {
+    const Ref cpu = checked(Py_BuildValue("(ii)", dlpack::cpu, 0));
+    if (PyDict_SetItemString(keywords.get(), "dl_device", cpu.get()) < 0) throw PythonError{};
+  }
+  if (wants_copy && PyDict_SetItemString(keywords.get(), "copy",
+                                         *wants_copy ? Py_True : Py_False) < 0) {
+    throw PythonError{};
+  }
+  const Ref nothing = checked(PyTuple_New(0));
+  Ref capsule(PyObject_Call(method.get(), nothing.get(), keywords.get()));
+  if (!capsule) {
+    // A producer older than these keywords.
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) || !on_host) throw PythonError{};
+    PyErr_Clear();
+    capsule = checked(PyObject_CallNoArgs(method.get()));
+  }
+  Array out;
+  if (PyCapsule_IsValid(capsule.get(), dlpack::ManagedVersioned::name)) {
+    out = consume<dlpack::ManagedVersioned>(capsule.get(), wants_copy);
+  } else if (PyCapsule_IsValid(capsule.get(), dlpack::Managed::name)) {
+    out = consume<dlpack::Managed>(capsule.get(), wants_copy);
+  } else {
+    raise(ErrorKind::buffer, "__dlpack__() of ", type_name(object),
+          " did not return an unused DLPack capsule");
+  }
+  if (device && !(*device == out.device())) {
+    if (wants_copy == false) {
+      raise(ErrorKind::buffer, "an array on ", out.device(), " can reach ", *device,
+            " by a copy only, and copy is False");
+    }
+    Array moved = empty(out.shape(), out.dtype, *device);
+    backend(*device).copy_from_host(contiguous(out).data(), moved);
+    out = std::move(moved);
+  }
+  return out;
+}
+
+// ---- NumPy --------------------------------------------------------------------------------------
+
+PyObject* array_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  try {
+    if (count > 2) type_error("__array__() takes at most 2 arguments, dtype and copy");
+    PyObject* given[2];
+    keyword_arguments("__array__", args + count, 0, names, {"dtype", "copy"}, given);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (given[i]) type_error("__array__() got ", i == 0 ? "dtype" : "copy", " twice");
+      given[i] = args[i];
+    }
+    const Ref numpy = checked(PyImport_ImportModule("numpy"));
+    const Ref buffer = checked(PyMemoryView_FromObject(self));
+    Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", buffer.get()));
+    const bool has_dtype = given[0] && given[0] != Py_None;
+    if (!has_dtype && optional_bool(given[1]) != true) return array.release();
+    const Ref convert = checked(PyObject_GetAttrString(numpy.get(), "array"));
+    const Ref arguments = checked(PyTuple_Pack(1, array.get()));
+    const Ref keywords = checked(PyDict_New());
+    if (PyDict_SetItemString(keywords.get(), "copy", given[1] ? given[1] : Py_None) < 0 ||
+        (has_dtype && PyDict_SetItemString(keywords.get(), "dtype", given[0]) < 0)) {
+      throw PythonError{};
+    }
+    return PyObject_Call(convert.get(), arguments.get(), keywords.get());
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyBufferProcs array_as_buffer = {get_buffer, release_exported};
+
+void bind_interchange(pybind11::module_& module) {
+  module.def(
+      "from_dlpack",
+      [](const pybind11::object& x, std::optional<Device> device, std::optional<bool> copy) {
+        return from_dlpack(x.ptr(), device, copy);
+      },
+      pybind11::arg("x"), pybind11::pos_only(),
+      pybind11::kw_only(),
+      pybind11::arg("device") = pybind11::none(), pybind11::arg("copy") = pybind11::none());
+}
+
+}  // namespace arrayx::python

@@ -1,0 +1,115 @@
+// The Python objects of the core — Array, DType, Device — and the conversions between Python values
+// and C++ ones that every binding uses. The conversions that return bool say "not of that kind" with
+// false and throw when the object is of that kind but cannot be converted.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <optional>
+#include <string>
+
+#include "../frontend/common.hpp"
+
+namespace arrayx::python {
+
+// ---- Array ----------------------------------------------------------------------------------
+
+struct ArrayObject {
+  PyObject_HEAD
+  Array array;
+  PyObject* weak_references;
+};
+extern PyTypeObject array_type;
+
+inline bool is_array(PyObject* object) { return Py_IS_TYPE(object, &array_type); }
+// The array inside; `object` is known to be an Array.
+inline Array& array_of(PyObject* object) { return reinterpret_cast<ArrayObject*>(object)->array; }
+// A new reference; throws std::bad_alloc when there is no memory for the object.
+PyObject* wrap(Array&& array);
+inline PyObject* wrap(const Array& array) { return wrap(Array(array)); }
+
+// ---- DType ----------------------------------------------------------------------------------
+
+bool is_dtype(PyObject* object);
+DType dtype_of_object(PyObject* object);  // `object` is known to be a DType
+
+// ---- conversions ----------------------------------------------------------------------------
+
+// A Python bool, int, float or complex (or an instance of a subclass, such as numpy.float64).
+bool scalar_from(PyObject* object, Scalar& out);
+// An Array or a Python scalar.
+bool value_from(PyObject* object, Value& out);
+// One of our dtypes, or NumPy's dtype or scalar type of the same name.
+bool dtype_from(PyObject* object, DType& out);
+// A Device or its name. Throws ValueError for other strings.
+bool device_from(PyObject* object, Device& out);
+// An int or a sequence of ints.
+bool dims_from(PyObject* object, Dims& out);
+// Anything with __index__ within int64; throws ValueError beyond.
+bool int64_from(PyObject* object, std::int64_t& out);
+
+// New references.
+PyObject* to_python(DType dtype);
+PyObject* to_python(Device device);
+PyObject* to_python(const Dims& dims);
+PyObject* to_python(const Element& element);  // bool, int, float or complex
+
+// "int", "numpy.ndarray": how messages name the type of an object.
+std::string type_name(PyObject* object);
+
+// ---- errors ---------------------------------------------------------------------------------
+
+// Thrown when a call into Python failed and left its exception set.
+struct PythonError {};
+
+// Sets the Python exception for the C++ exception being handled; to be called in `catch (...)`.
+void set_python_error() noexcept;
+
+// An owned reference.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object_(owned) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  Ref(const Ref&) = delete;
+  Ref& operator=(const Ref&) = delete;
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  PyObject* release() { return std::exchange(object_, nullptr); }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// The reference itself, or PythonError when a call returned null.
+inline Ref checked(PyObject* owned) {
+  if (!owned) throw PythonError{};
+  return Ref(owned);
+}
+
+// An attribute, or null (and no exception set) when the object has none of that name.
+Ref find_attribute(PyObject* object, const char* name);
+
+// Lets other threads run while a call works on more than `bytes_worth_it` of memory.
+class WithoutGil {
+ public:
+  static constexpr std::int64_t bytes_worth_it = 1 << 16;
+  explicit WithoutGil(std::int64_t bytes)
+      : state_(bytes > bytes_worth_it ? PyEval_SaveThread() : nullptr) {}
+  WithoutGil(const WithoutGil&) = delete;
+  WithoutGil& operator=(const WithoutGil&) = delete;
+  ~WithoutGil() {
+    if (state_) PyEval_RestoreThread(state_);
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
+}  // namespace arrayx::python

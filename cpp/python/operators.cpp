@@ -1,0 +1,293 @@
+// Operators of Array. Operands are tried on the frontend's fast path first, which for small arrays
+// is the whole cost: nothing here allocates but the result object, or copies an Array.
+#include "../frontend/linear_algebra.hpp"
+#include "array_type.hpp"
+
+namespace arrayx::python {
+
+namespace {
+
+// Bytes of the operands and an upper bound on what broadcasting them makes.
+std::int64_t work_of(const Array& a, const Array& b) {
+  if (a.shape() == b.shape()) return a.nbytes() + b.nbytes();
+  const double most = static_cast<double>(a.size()) * static_cast<double>(b.size());
+  return std::max(a.nbytes() + b.nbytes(),
+                  static_cast<std::int64_t>(std::min(most, 1e15)) * a.itemsize());
+}
+std::int64_t work_of(const Value& value) {
+  const Array* array = std::get_if<Array>(&value);
+  return array ? array->nbytes() : 0;
+}
+std::int64_t work_of(const Value& a, const Value& b) {
+  const Array* x = std::get_if<Array>(&a);
+  const Array* y = std::get_if<Array>(&b);
+  return x && y ? work_of(*x, *y) : work_of(a) + work_of(b);
+}
+
+}  // namespace
+
+PyObject* apply_unary(Op op, PyObject* x) noexcept {
+  ArrayObject* result = new_array_object();
+  if (!result) return nullptr;
+  try {
+    const Array* inputs[] = {&array_of(x)};
+    if (!elementwise_fast(op, inputs, 1, result->array)) {
+      const Value values[] = {*inputs[0]};
+      WithoutGil guard(work_of(values[0]));
+      result->array = elementwise(op, values);
+    }
+    return reinterpret_cast<PyObject*>(result);
+  } catch (...) {
+    set_python_error();
+    Py_DECREF(result);
+    return nullptr;
+  }
+}
+
+PyObject* apply_binary(Op op, PyObject* a, PyObject* b) noexcept {
+  const bool a_is_array = is_array(a), b_is_array = is_array(b);
+  ArrayObject* result = nullptr;
+  try {
+    if (a_is_array && b_is_array) {
+      result = new_array_object();
+      if (!result) return nullptr;
+      const Array* inputs[] = {&array_of(a), &array_of(b)};
+      if (!elementwise_fast(op, inputs, 2, result->array)) {
+        const Value values[] = {*inputs[0], *inputs[1]};
+        WithoutGil guard(work_of(values[0], values[1]));
+        result->array = elementwise(op, values);
+      }
+      return reinterpret_cast<PyObject*>(result);
+    }
+    Scalar scalar;
+    if (a_is_array ? !scalar_from(b, scalar) : !(b_is_array && scalar_from(a, scalar))) {
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+    result = new_array_object();
+    if (!result) return nullptr;
+    const Array& array = array_of(a_is_array ? a : b);
+    if (!elementwise_fast_scalar(op, array, scalar, !a_is_array, result->array)) {
+      const Value values[] = {a_is_array ? Value(array) : Value(scalar),
+                              a_is_array ? Value(scalar) : Value(array)};
+      WithoutGil guard(array.nbytes());
+      result->array = elementwise(op, values);
+    }
+    return reinterpret_cast<PyObject*>(result);
+  } catch (...) {
+    set_python_error();
+    Py_XDECREF(result);
+    return nullptr;
+  }
+}
+
+namespace {
+
+template <Op op>
+PyObject* unary(PyObject* x) {
+  return apply_unary(op, x);
+}
+template <Op op>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return apply_binary(op, a, b);
+}
+
+template <Op op>
+PyObject* in_place(PyObject* self, PyObject* other) {
+  try {
+    Value value;
+    if (!value_from(other, value)) Py_RETURN_NOTIMPLEMENTED;
+    const Array x = array_of(self);
+    {
+      WithoutGil guard(x.nbytes() + work_of(value));
+      elementwise_in_place(op, x, value);
+    }
+    return Py_NewRef(self);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* power(PyObject* base, PyObject* exponent, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return apply_binary(Op::pow, base, exponent);
+}
+PyObject* in_place_power(PyObject* self, PyObject* exponent, PyObject*) {
+  return in_place<Op::pow>(self, exponent);
+}
+
+PyObject* positive_slot(PyObject* self) {
+  try {
+    return wrap(positive(array_of(self)));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* matrix_multiply(PyObject* a, PyObject* b) {
+  if (!is_array(a) || !is_array(b)) {
+    Scalar scalar;
+    if (scalar_from(is_array(a) ? b : a, scalar)) {
+      PyErr_SetString(PyExc_TypeError,
+                      "matmul takes arrays, not Python scalars: multiply by a scalar with *");
+      return nullptr;
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  try {
+    const Array x = array_of(a), y = array_of(b);
+    Array out;
+    {
+      WithoutGil guard(work_of(x, y));
+      out = matmul(x, y);
+    }
+    return wrap(std::move(out));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* in_place_matrix_multiply(PyObject* self, PyObject* other) {
+  if (!is_array(other)) return matrix_multiply(self, other);
+  try {
+    const Array x = array_of(self), y = array_of(other);
+    check_writable(x, "the left operand of @=");
+    {
+      WithoutGil guard(work_of(x, y));
+      const Array product = matmul(x, y);
+      if (product.shape() != x.shape()) {
+        value_error("x @= y would change x's shape from ", x.shape(), " to ", product.shape());
+      }
+      if (product.dtype != x.dtype) {
+        type_error("x @= y would change x's dtype from ", x.dtype, " to ", product.dtype);
+      }
+      assign(x, product);
+    }
+    return Py_NewRef(self);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+// ---- conversions to Python's scalars --------------------------------------------------------
+
+Element only_element(PyObject* self, const char* type) {
+  const Array& x = array_of(self);
+  if (x.ndim() != 0) {
+    type_error("only an array of rank 0 can be converted to ", type, "; this one has shape ",
+               x.shape());
+  }
+  return item(x);
+}
+
+int to_bool(PyObject* self) {
+  try {
+    const Element element = only_element(self, "a bool");
+    const Ref value(to_python(element));
+    return PyObject_IsTrue(value.get());
+  } catch (...) {
+    set_python_error();
+    return -1;
+  }
+}
+
+PyObject* to_int(PyObject* self) {
+  try {
+    const Element element = only_element(self, "an int");
+    if (is_complex(element.dtype)) {
+      type_error("an array of dtype ", element.dtype, " cannot be converted to an int");
+    }
+    const Ref value(to_python(element));
+    return PyNumber_Long(value.get());
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* to_float(PyObject* self) {
+  try {
+    const Element element = only_element(self, "a float");
+    if (is_complex(element.dtype)) {
+      type_error("an array of dtype ", element.dtype, " cannot be converted to a float");
+    }
+    const Ref value(to_python(element));
+    return PyNumber_Float(value.get());
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyObject* to_index(PyObject* self) {
+  try {
+    const Array& x = array_of(self);
+    if (x.ndim() != 0 || !is_integer(x.dtype)) {
+      type_error("only an integer array of rank 0 can be used as an index; this one has dtype ",
+                 x.dtype, " and shape ", x.shape());
+    }
+    return to_python(item(x));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+PyObject* array_compare(PyObject* self, PyObject* other, int operation) {
+  Op op = Op::equal;
+  switch (operation) {
+    case Py_LT: op = Op::less; break;
+    case Py_LE: op = Op::less_equal; break;
+    case Py_EQ: op = Op::equal; break;
+    case Py_NE: op = Op::not_equal; break;
+    case Py_GT: op = Op::greater; break;
+    case Py_GE: op = Op::greater_equal; break;
+  }
+  return apply_binary(op, self, other);
+}
+
+PyNumberMethods array_as_number = [] {
+  PyNumberMethods slots{};
+  slots.nb_add = binary<Op::add>;
+  slots.nb_subtract = binary<Op::subtract>;
+  slots.nb_multiply = binary<Op::multiply>;
+  slots.nb_true_divide = binary<Op::divide>;
+  slots.nb_floor_divide = binary<Op::floor_divide>;
+  slots.nb_remainder = binary<Op::remainder>;
+  slots.nb_power = power;
+  slots.nb_matrix_multiply = matrix_multiply;
+  slots.nb_and = binary<Op::bitwise_and>;
+  slots.nb_or = binary<Op::bitwise_or>;
+  slots.nb_xor = binary<Op::bitwise_xor>;
+  slots.nb_lshift = binary<Op::bitwise_left_shift>;
+  slots.nb_rshift = binary<Op::bitwise_right_shift>;
+  slots.nb_negative = unary<Op::negative>;
+  slots.nb_positive = positive_slot;
+  slots.nb_absolute = unary<Op::abs>;
+  slots.nb_invert = unary<Op::bitwise_invert>;
+  slots.nb_inplace_add = in_place<Op::add>;
+  slots.nb_inplace_subtract = in_place<Op::subtract>;
+  slots.nb_inplace_multiply = in_place<Op::multiply>;
+  slots.nb_inplace_true_divide = in_place<Op::divide>;
+  slots.nb_inplace_floor_divide = in_place<Op::floor_divide>;
+  slots.nb_inplace_remainder = in_place<Op::remainder>;
+  slots.nb_inplace_power = in_place_power;
+  slots.nb_inplace_matrix_multiply = in_place_matrix_multiply;
+  slots.nb_inplace_and = in_place<Op::bitwise_and>;
+  slots.nb_inplace_or = in_place<Op::bitwise_or>;
+  slots.nb_inplace_xor = in_place<Op::bitwise_xor>;
+  slots.nb_inplace_lshift = in_place<Op::bitwise_left_shift>;
+  slots.nb_inplace_rshift = in_place<Op::bitwise_right_shift>;
+  slots.nb_bool = to_bool;
+  slots.nb_int = to_int;
+  slots.nb_float = to_float;
+  slots.nb_index = to_index;
+  return slots;
+}();
+
+}  // namespace arrayx::python

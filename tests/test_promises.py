@@ -1,0 +1,307 @@
+"""The promises of docs/architecture.md, section 7, one test each (the official suite is run by
+conformance/)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import arrayx as xp
+
+FLOATS = ["float32", "float64", "complex64", "complex128"]
+ALL = ["bool", "int8", "int32", "uint64", *FLOATS]
+UNARY = ["exp", "log", "sin", "tanh", "sqrt", "abs", "negative", "square", "sign"]
+BINARY = ["add", "multiply", "divide", "pow", "subtract"]
+
+
+def data(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-3, 3, shape)
+    if dtype.startswith("complex"):
+        x = x + 1j * rng.uniform(-3, 3, shape)
+    elif dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    elif "int" in dtype:
+        return rng.integers(0, 100, shape).astype(dtype)
+    return x.astype(dtype)
+
+
+def bits(x):
+    return np.asarray(x).tobytes()
+
+
+def layouts(a):
+    """Arrays equal to `a` that lie differently in memory."""
+    yield "contiguous", xp.asarray(a, copy=True)
+    yield "transposed", xp.asarray(np.asfortranarray(a), copy=False)
+    wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1] + 1), a.dtype)
+    wide[..., 1::2] = a
+    yield "every second", xp.asarray(wide, copy=False)[..., 1::2]
+    yield "reversed", xp.flip(xp.asarray(a[..., ::-1].copy()), axis=-1)
+    raw = np.zeros(a.nbytes + 1, np.uint8)
+    unaligned = raw[1:].view(a.dtype).reshape(a.shape)
+    unaligned[...] = a
+    yield "unaligned", xp.asarray(unaligned)
+
+
+class TestResultsDoNotDependOnLayout:
+    @pytest.mark.parametrize("dtype", FLOATS)
+    @pytest.mark.parametrize("shape", [(37, 53), (3, 5, 7), (1, 1), (129, 257)])
+    def test_elementwise(self, shape, dtype):
+        a, b = data(shape, dtype, 1), data(shape, dtype, 2)
+        for name in UNARY:
+            expected = None
+            for layout, x in layouts(a):
+                got = bits(getattr(xp, name)(x))
+                expected = expected or got
+                assert got == expected, (name, layout)
+        for name in BINARY:
+            expected = bits(getattr(xp, name)(xp.asarray(a), xp.asarray(b)))
+            for layout, x in layouts(a):
+                for other, y in layouts(b):
+                    assert bits(getattr(xp, name)(x, y)) == expected, (name, layout, other)
+
+    @pytest.mark.parametrize("dtype", FLOATS)
+    def test_position(self, dtype):
+        """An element's result is the same wherever in the array it stands."""
+        a = data(300, dtype, 3)
+        for name in UNARY:
+            f = getattr(xp, name)
+            whole = np.asarray(f(xp.asarray(a)))
+            for start in (1, 2, 3, 5, 7, 100):
+                for count in (1, 2, 3, 9, 17, 60):
+                    part = np.asarray(f(xp.asarray(a)[start : start + count]))
+                    assert bits(part) == bits(whole[start : start + count]), (name, start, count)
+
+    @pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
+    @pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 2), (1, 2), (0, 1)])
+    @pytest.mark.parametrize("shape", [(11, 13, 17), (3, 2000, 5), (2100, 3, 2), (5, 4, 3000)])
+    def test_reductions(self, shape, axis, dtype):
+        a = data(shape, dtype, 4)
+        names = ["sum", "prod", "mean", "var"] if dtype.startswith("float") else ["sum", "prod"]
+        for name in names:
+            expected = None
+            for layout, x in layouts(a):
+                got = bits(getattr(xp, name)(x, axis=axis))
+                expected = expected or got
+                assert got == expected, (name, layout)
+
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_scans(self, axis):
+        a = data((301, 203), "float32", 5)
+        results = {bits(xp.cumulative_sum(x, axis=axis)) for _, x in layouts(a)}
+        assert len(results) == 1
+
+
+REPORT = """
+    import hashlib, json, sys
+    import numpy as np
+    import arrayx as xp
+    rng = np.random.default_rng(7)
+    digest = {}
+    for dtype in ("float32", "float64", "complex64", "complex128"):
+        a = rng.uniform(-2, 2, (700, 900)) + (1j * rng.uniform(-2, 2, (700, 900))
+                                              if dtype.startswith("complex") else 0)
+        x = xp.asarray(a.astype(dtype))
+        results = {name: getattr(xp, name)(x) for name in ("exp", "log", "sin", "tanh", "sqrt")}
+        results["x+x.T"] = x[:, :700] + x[:, :700].T
+        for axis in (None, 0, 1):
+            results[f"sum{axis}"] = xp.sum(x, axis=axis)
+            results[f"prod{axis}"] = xp.prod(x, axis=axis)
+            if axis is not None:
+                results[f"cumsum{axis}"] = xp.cumulative_sum(x, axis=axis)
+        if not dtype.startswith("complex"):
+            results["sort"] = xp.sort(x, axis=0)
+            results["argmax"] = xp.argmax(x)
+            results["var"] = xp.var(x, axis=0)
+        for name, r in results.items():
+            digest[f"{name} {dtype}"] = hashlib.sha256(np.asarray(r).tobytes()).hexdigest()
+    print(json.dumps(digest))
+"""
+
+
+def run_python(code, **environment):
+    """What a fresh interpreter prints for `code`."""
+    process = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+def isa_levels():
+    levels = []
+    for level in ("baseline", "avx2", "avx512"):
+        process = subprocess.run(
+            [sys.executable, "-c", "import arrayx; print(arrayx.exp(arrayx.ones(1)))"],
+            env={**os.environ, "ARRAYX_ISA": level},
+            capture_output=True,
+            text=True,
+        )
+        if process.returncode == 0:
+            levels.append(level)
+    return levels
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    for level in isa_levels():
+        digests = [
+            json.loads(run_python(REPORT, ARRAYX_ISA=level, OMP_NUM_THREADS=threads))
+            for threads in ("1", "3", "8")
+        ]
+        assert digests[0] == digests[1] == digests[2]
+
+
+def test_every_level_within_reach_is_tested_by_name():
+    assert "baseline" in isa_levels()
+
+
+def test_an_unknown_level_is_refused():
+    process = subprocess.run(
+        [sys.executable, "-c", "import arrayx; arrayx.ones(3) + 1"],
+        env={**os.environ, "ARRAYX_ISA": "mmx"},
+        capture_output=True,
+        text=True,
+    )
+    assert process.returncode != 0
+    assert "ARRAYX_ISA is 'mmx'; it must be baseline, avx2 or avx512" in process.stderr
+
+
+class TestOverlap:
+    """Operands may overlap the output in any way; the result is as if they did not."""
+
+    def test_in_place_with_a_shifted_self(self):
+        for n in (10, 1000, 300_000):
+            x = xp.arange(n, dtype=xp.float64)
+            expected = np.arange(n, dtype=np.float64)
+            expected[1:] = expected[1:] + expected[:-1].copy()
+            y = x[1:]
+            y += x[:-1]
+            assert np.array_equal(np.asarray(x), expected)
+
+    def test_in_place_with_the_reversed_self(self):
+        x = xp.arange(100_001)
+        x += xp.flip(x)
+        assert np.array_equal(np.asarray(x), np.full(100_001, 100_000))
+
+    def test_in_place_with_the_transposed_self(self):
+        a = np.arange(513 * 513, dtype=np.float32).reshape(513, 513)
+        x = xp.asarray(a, copy=True)
+        x *= x.T
+        assert np.array_equal(np.asarray(x), a * a.T)
+
+    @pytest.mark.parametrize("step", [1, -1])
+    def test_assignment_to_a_shifted_self(self, step):
+        for n in (5, 1000, 200_000):
+            a = np.arange(n)
+            x = xp.asarray(a, copy=True)
+            x[1:] = x[:-1][::step]
+            expected = a.copy()
+            expected[1:] = a[:-1][::step].copy()
+            assert np.array_equal(np.asarray(x), expected)
+
+    def test_assignment_through_indices_of_itself(self):
+        x = xp.asarray([2, 0, 1])
+        x[x] = x
+        a = np.asarray([2, 0, 1])
+        a[a.copy()] = a.copy()
+        assert np.array_equal(np.asarray(x), a)
+
+
+def test_a_forked_child_works():
+    run_python("""
+        import os, warnings
+        warnings.simplefilter("ignore")  # Python warns of forking with threads: that is the test
+        import arrayx as xp
+        x = xp.ones((3000, 3000))
+        assert float(xp.sum(x + x)) == 18_000_000  # the pool is running
+        y = xp.ones((200, 200)) @ xp.ones((200, 200))
+        child = os.fork()
+        if child == 0:
+            ok = float(xp.sum(x + x.T)) == 18_000_000
+            ok &= float(xp.sum(xp.ones((200, 200)) @ xp.ones((200, 200)))) == 8_000_000
+            ok &= bool(xp.all(xp.sort(xp.arange(1_000_000) * 7919 % 1_000_003) >= 0))
+            os._exit(0 if ok else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert float(xp.sum(x + x)) == 18_000_000
+    """)
+
+
+class TestOutOfMemory:
+    def test_a_pebibyte_is_refused_and_life_goes_on(self):
+        before = xp.arange(1000)
+        for shape in [(1 << 50,), (1 << 25, 1 << 25), (1 << 47,)]:
+            with pytest.raises(MemoryError, match="no room for an array of"):
+                xp.empty(shape, dtype=xp.uint8 if len(shape) == 1 else xp.int8)
+        with pytest.raises(MemoryError):
+            xp.broadcast_to(before, (1 << 45, 1000)) + 1
+        assert float(xp.sum(before)) == 499_500
+        assert float(xp.sum(xp.ones(1_000_000))) == 1_000_000
+
+    def test_the_cache_is_emptied_first(self):
+        info = xp.memory.info()
+        assert info["cached"] <= info["limit"]
+
+
+def test_everything_but_numpy_interchange_works_without_numpy():
+    run_python("""
+        import sys
+        class Refuse:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] == "numpy":
+                    raise ImportError("NumPy is not here")
+        sys.meta_path.insert(0, Refuse())
+        import arrayx as xp
+        x = xp.reshape(xp.arange(12, dtype=xp.float32), (3, 4))
+        assert float(xp.sum(x @ x.T)) == 1134
+        assert repr(x[0]) == "array([0., 1., 2., 3.], dtype=float32)", repr(x[0])
+        assert str(xp.float32) == "arrayx.float32" and hash(xp.float32) is not None
+        assert xp.float32 != "float16" and xp.float32 == xp.float32
+        import array, pickle, copy
+        assert xp.asarray(array.array("d", [1, 2])).tolist() == [1.0, 2.0]
+        assert xp.asarray(b"abc").tolist() == [97, 98, 99]
+        assert memoryview(x).shape == (3, 4)
+        assert pickle.loads(pickle.dumps(x, 5)).tolist() == x.tolist()
+        assert copy.deepcopy(x).tolist() == x.tolist()
+        assert xp.from_dlpack(x).shape == (3, 4)
+        assert xp.unique_values(xp.asarray([3, 1, 3])).tolist() == [1, 3]
+        assert x[x > 5].tolist() == [6, 7, 8, 9, 10, 11]
+        try:
+            x.__array__()
+        except ImportError:
+            pass
+        else:
+            raise AssertionError("__array__ needs NumPy")
+        assert "numpy" not in sys.modules
+    """)
+
+
+def test_numpy_is_not_imported_by_us():
+    run_python("import arrayx, sys; assert 'numpy' not in sys.modules")
+
+
+class TestWriteProtection:
+    def test_read_only_memory_is_not_written(self):
+        x = xp.asarray(b"abc")
+        with pytest.raises(ValueError, match="read-only"):
+            x[0] = 1
+        with pytest.raises(ValueError, match="read-only"):
+            x += 1
+        assert x.tolist() == [97, 98, 99]
+
+    def test_broadcast_views_are_not_written(self):
+        x = xp.broadcast_to(xp.asarray([1, 2]), (3, 2))
+        with pytest.raises(ValueError, match="broadcast view"):
+            x[...] = 0
+        with pytest.raises(ValueError, match="broadcast view"):
+            x += 1
