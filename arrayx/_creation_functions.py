@@ -76,8 +76,11 @@ def arange(
     Examples
     --------
     >>> xp.arange(5)
+    array([0, 1, 2, 3, 4])
     >>> xp.arange(10, 0, -3)
+    array([10,  7,  4,  1])
     >>> xp.arange(0, 1, 0.25, dtype=xp.float32)
+    array([0.  , 0.25, 0.5 , 0.75], dtype=float32)
     """
     return _core.arange(start, stop, step, dtype, device)
 
@@ -122,8 +125,12 @@ def asarray(
     Examples
     --------
     >>> xp.asarray([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
     >>> xp.asarray([1, 2.5], dtype=xp.float32)
+    array([1. , 2.5], dtype=float32)
     >>> xp.asarray(True)
+    array(True)
     """
     return _core.asarray(obj, dtype=dtype, device=device, copy=copy)
 
@@ -160,6 +167,7 @@ def empty(
     Examples
     --------
     >>> xp.empty((2, 3)).shape
+    (2, 3)
     """
     return _core.empty(shape, dtype, device)
 
@@ -186,6 +194,7 @@ def empty_like(
     Examples
     --------
     >>> xp.empty_like(xp.zeros((2, 3))).shape
+    (2, 3)
     """
     return _core.empty_like(x, dtype, device)
 
@@ -227,6 +236,8 @@ def eye(
     Examples
     --------
     >>> xp.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
     """
     return _core.eye(n_rows, n_cols, k, dtype, device)
 
@@ -263,6 +274,7 @@ def from_dlpack(
     >>> y = xp.from_dlpack(x)
     >>> y[0] = 10
     >>> x
+    array([10,  2,  3])
     """
     return _core.from_dlpack(x, device=device, copy=copy)
 
@@ -306,7 +318,10 @@ def full(
     Examples
     --------
     >>> xp.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
     >>> xp.full(3, xp.inf, dtype=xp.float32)
+    array([inf, inf, inf], dtype=float32)
     """
     return _core.full(shape, fill_value, dtype, device)
 
@@ -347,6 +362,7 @@ def full_like(
     Examples
     --------
     >>> xp.full_like(xp.asarray([1.0, 2.0]), 7)
+    array([7., 7.])
     """
     return _core.full_like(x, fill_value, dtype, device)
 
@@ -393,7 +409,9 @@ def linspace(
     Examples
     --------
     >>> xp.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     >>> xp.linspace(0, 1, 4, endpoint=False)
+    array([0.  , 0.25, 0.5 , 0.75])
     """
     return _core.linspace(start, stop, num, dtype, device, endpoint)
 
@@ -422,7 +440,11 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     --------
     >>> x, y = xp.meshgrid(xp.asarray([1, 2, 3]), xp.asarray([10, 20]))
     >>> x
+    array([[1, 2, 3],
+           [1, 2, 3]])
     >>> y
+    array([[10, 10, 10],
+           [20, 20, 20]])
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
@@ -461,6 +483,8 @@ def ones(
     Examples
     --------
     >>> xp.ones((2, 3), dtype=xp.int32)
+    array([[1, 1, 1],
+           [1, 1, 1]], dtype=int32)
     """
     return _core.ones(shape, dtype, device)
 
@@ -487,6 +511,8 @@ def ones_like(
     Examples
     --------
     >>> xp.ones_like(xp.asarray([[1, 2], [3, 4]]))
+    array([[1, 1],
+           [1, 1]])
     """
     return _core.ones_like(x, dtype, device)
 
@@ -514,6 +540,9 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     Examples
     --------
     >>> xp.tril(xp.ones((3, 3), dtype=xp.int64))
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]])
     """
     return _core.tril(x, k)
 
@@ -542,6 +571,9 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     Examples
     --------
     >>> xp.triu(xp.ones((3, 3), dtype=xp.int64), k=1)
+    array([[0, 1, 1],
+           [0, 0, 1],
+           [0, 0, 0]])
     """
     return _core.triu(x, k)
 
@@ -578,7 +610,10 @@ def zeros(
     Examples
     --------
     >>> xp.zeros(3)
+    array([0., 0., 0.])
     >>> xp.zeros((2, 2), dtype=xp.bool)
+    array([[False, False],
+           [False, False]])
     """
     return _core.zeros(shape, dtype, device)
 
@@ -605,5 +640,7 @@ def zeros_like(
     Examples
     --------
     >>> xp.zeros_like(xp.asarray([[1, 2], [3, 4]]))
+    array([[0, 0],
+           [0, 0]])
     """
     return _core.zeros_like(x, dtype, device)

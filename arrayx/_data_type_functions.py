@@ -47,7 +47,9 @@ def astype(
     Examples
     --------
     >>> xp.astype(xp.asarray([0.5, -1.5, 3.0]), xp.int32)
+    array([ 0, -1,  3], dtype=int32)
     >>> xp.astype(xp.asarray([0, 1, 2]), xp.bool)
+    array([False,  True,  True])
     """
     return _core.astype(x, dtype, copy, device)
 
@@ -70,13 +72,15 @@ def can_cast(from_: DType | Array, to: DType, /) -> bool:
     Examples
     --------
     >>> xp.can_cast(xp.int8, xp.int16)
+    True
     >>> xp.can_cast(xp.float64, xp.float32)
+    False
     """
     return _core.can_cast(from_, to)
 
 
 class _Limits:
-    """What `finfo` and `iinfo` return: attributes that cannot be changed."""
+    """What `finfo` and `iinfo` return."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -121,10 +125,6 @@ class iinfo_object(_Limits):
         self.dtype: DType = dtype
 
 
-_float32_limits = finfo_object(float32, 24, 128)
-_float64_limits = finfo_object(float64, 53, 1024)
-
-
 def _dtype_of(function: str, type: object) -> DType:
     dtype = type.dtype if isinstance(type, Array) else type
     if not isinstance(dtype, DType):
@@ -154,13 +154,15 @@ def finfo(type: DType | Array, /) -> finfo_object:
     Examples
     --------
     >>> xp.finfo(xp.float32).eps
+    1.1920928955078125e-07
     >>> xp.finfo(xp.complex128).dtype
+    arrayx.float64
     """
     dtype = _dtype_of("finfo", type)
     if dtype in (float64, complex128):
-        return _float64_limits
+        return finfo_object(float64, 53, 1024)
     if dtype in (float32, complex64):
-        return _float32_limits
+        return finfo_object(float32, 24, 128)
     raise TypeError(f"finfo: type must be a floating dtype, not {dtype.name}")
 
 
@@ -185,6 +187,7 @@ def iinfo(type: DType | Array, /) -> iinfo_object:
     Examples
     --------
     >>> xp.iinfo(xp.int8)
+    iinfo_object(bits=8, dtype=arrayx.int8, max=127, min=-128)
     """
     dtype = _dtype_of("iinfo", type)
     if dtype.kind not in "iu":
@@ -218,7 +221,9 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     Examples
     --------
     >>> xp.isdtype(xp.float32, "real floating")
+    True
     >>> xp.isdtype(xp.int8, ("bool", xp.int16))
+    False
     """
     if dtype not in all_dtypes:
         raise TypeError(f"isdtype: dtype must be a dtype of arrayx, not {dtype!r}")
@@ -260,7 +265,10 @@ def result_type(*arrays_and_dtypes: Array | int | float | complex | bool | DType
     Examples
     --------
     >>> xp.result_type(xp.int8, xp.uint8)
+    arrayx.int16
     >>> xp.result_type(xp.asarray([1.0], dtype=xp.float32), 1j)
+    arrayx.complex64
     >>> xp.result_type(xp.int64, xp.float32)
+    arrayx.float32
     """
     return _core.result_type(*arrays_and_dtypes)

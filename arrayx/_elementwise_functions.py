@@ -123,7 +123,9 @@ def abs(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.abs(xp.asarray([-1.5, 2.0, -0.0]))
+    array([1.5, 2. , 0. ])
     >>> xp.abs(xp.asarray([3 + 4j]))
+    array([5.])
     """
 
 
@@ -154,6 +156,7 @@ def acos(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.acos(xp.asarray([1.0, 0.0, 2.0]))
+    array([0.       , 1.5707963,       nan])
     """
 
 
@@ -184,6 +187,7 @@ def acosh(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.acosh(xp.asarray([1.0, 2.0, 0.5]))
+    array([0.       , 1.3169579,       nan])
     """
 
 
@@ -215,6 +219,8 @@ def add(x1: Array | int | float | complex, x2: Array | int | float | complex, /)
     Examples
     --------
     >>> xp.add(xp.asarray([1, 2]), xp.asarray([[10], [20]]))
+    array([[11, 12],
+           [21, 22]])
     """
 
 
@@ -245,6 +251,7 @@ def asin(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.asin(xp.asarray([0.0, 1.0, 2.0]))
+    array([0.       , 1.5707963,       nan])
     """
 
 
@@ -274,6 +281,7 @@ def asinh(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.asinh(xp.asarray([0.0, 1.0]))
+    array([0.        , 0.88137359])
     """
 
 
@@ -304,6 +312,7 @@ def atan(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.atan(xp.asarray([0.0, 1.0, xp.inf]))
+    array([0.        , 0.78539816, 1.5707963 ])
     """
 
 
@@ -335,6 +344,7 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.atan2(xp.asarray([1.0, -1.0]), xp.asarray([-1.0, 1.0]))
+    array([ 2.3561945 , -0.78539816])
     """
 
 
@@ -365,6 +375,7 @@ def atanh(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.atanh(xp.asarray([0.0, 0.5, 1.0]))
+    array([0.        , 0.54930614,        inf])
     """
 
 
@@ -392,6 +403,7 @@ def bitwise_and(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     Examples
     --------
     >>> xp.bitwise_and(xp.asarray([12, 7]), 10)
+    array([8, 2])
     """
 
 
@@ -417,7 +429,9 @@ def bitwise_invert(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.bitwise_invert(xp.asarray([0, 5]))
+    array([-1, -6])
     >>> xp.bitwise_invert(xp.asarray([True, False]))
+    array([False,  True])
     """
 
 
@@ -449,6 +463,7 @@ def bitwise_left_shift(x1: Array | int, x2: Array | int, /) -> Array:
     Examples
     --------
     >>> xp.bitwise_left_shift(xp.asarray([1, 3]), xp.asarray([4, 64]))
+    array([16,  0])
     """
 
 
@@ -476,6 +491,7 @@ def bitwise_or(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     Examples
     --------
     >>> xp.bitwise_or(xp.asarray([12, 7]), 10)
+    array([14, 15])
     """
 
 
@@ -503,11 +519,12 @@ def bitwise_right_shift(x1: Array | int, x2: Array | int, /) -> Array:
     Notes
     -----
     Equal to the floor division by 2**x2: a shift by the width of the dtype or more gives 0, or
-    -1 for negative elements.
+    -1 for negative elements. So does a negative shift.
 
     Examples
     --------
     >>> xp.bitwise_right_shift(xp.asarray([16, -16, -1]), xp.asarray([2, 2, 64]))
+    array([ 4, -4, -1])
     """
 
 
@@ -535,6 +552,7 @@ def bitwise_xor(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     Examples
     --------
     >>> xp.bitwise_xor(xp.asarray([12, 7]), 10)
+    array([ 6, 13])
     """
 
 
@@ -564,6 +582,7 @@ def ceil(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.ceil(xp.asarray([-1.5, 0.2, 2.0]))
+    array([-1.,  1.,  2.])
     """
 
 
@@ -601,7 +620,9 @@ def clip(
     Examples
     --------
     >>> xp.clip(xp.asarray([-1, 5, 12]), 0, 10)
+    array([ 0,  5, 10])
     >>> xp.clip(xp.asarray([-1.0, 5.0, 12.0]), max=10)
+    array([-1.,  5., 10.])
     """
     return _core.clip(x, min, max)
 
@@ -632,6 +653,7 @@ def conj(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.conj(xp.asarray([1 + 2j, 3 - 4j]))
+    array([1.-2.j, 3.+4.j])
     """
 
 
@@ -663,6 +685,7 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.copysign(xp.asarray([1.0, -2.0]), xp.asarray([-0.0, 5.0]))
+    array([-1.,  2.])
     """
 
 
@@ -692,6 +715,7 @@ def cos(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.cos(xp.asarray([0.0, xp.pi]))
+    array([ 1., -1.])
     """
 
 
@@ -717,6 +741,7 @@ def cosh(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.cosh(xp.asarray([0.0, 1.0]))
+    array([1.       , 1.5430806])
     """
 
 
@@ -750,6 +775,7 @@ def divide(x1: Array | int | float | complex, x2: Array | int | float | complex,
     Examples
     --------
     >>> xp.divide(xp.asarray([1.0, 0.0, -1.0]), xp.asarray([4.0, 0.0, 0.0]))
+    array([0.25,  nan, -inf])
     """
 
 
@@ -783,6 +809,7 @@ def equal(
     Examples
     --------
     >>> xp.equal(xp.asarray([1.0, xp.nan, -0.0]), xp.asarray([1.0, xp.nan, 0.0]))
+    array([ True, False,  True])
     """
 
 
@@ -808,6 +835,7 @@ def exp(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.exp(xp.asarray([0.0, 1.0, -xp.inf]))
+    array([1.       , 2.7182818, 0.       ])
     """
 
 
@@ -833,6 +861,7 @@ def expm1(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.expm1(xp.asarray([0.0, 1e-10]))
+    array([0.e+00, 1.e-10])
     """
 
 
@@ -862,6 +891,7 @@ def floor(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.floor(xp.asarray([-1.5, 0.2, 2.0]))
+    array([-2.,  0.,  2.])
     """
 
 
@@ -894,7 +924,9 @@ def floor_divide(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.floor_divide(xp.asarray([7, -7]), 2)
+    array([ 3, -4])
     >>> xp.floor_divide(xp.asarray([7.5, 1.0]), xp.asarray([2.0, 0.0]))
+    array([ 3., inf])
     """
 
 
@@ -927,6 +959,7 @@ def greater(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.greater(xp.asarray([1, 2, 3]), 2)
+    array([False, False,  True])
     """
 
 
@@ -959,6 +992,7 @@ def greater_equal(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.greater_equal(xp.asarray([1, 2, 3]), 2)
+    array([False,  True,  True])
     """
 
 
@@ -991,6 +1025,7 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.hypot(xp.asarray([3.0, 1e200]), xp.asarray([4.0, 1e200]))
+    array([ 5.0000000e+00, 1.4142136e+200])
     """
 
 
@@ -1015,6 +1050,7 @@ def imag(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.imag(xp.asarray([1 + 2j, 3 - 4j]))
+    array([ 2., -4.])
     """
     return _core.imag(x)
 
@@ -1045,6 +1081,7 @@ def isfinite(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.isfinite(xp.asarray([1.0, xp.inf, xp.nan]))
+    array([ True, False, False])
     """
 
 
@@ -1074,6 +1111,7 @@ def isinf(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.isinf(xp.asarray([1.0, -xp.inf, xp.nan]))
+    array([False,  True, False])
     """
 
 
@@ -1103,6 +1141,7 @@ def isnan(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.isnan(xp.asarray([1.0, xp.inf, xp.nan]))
+    array([False, False,  True])
     """
 
 
@@ -1135,6 +1174,7 @@ def less(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.less(xp.asarray([1, 2, 3]), 2)
+    array([ True, False, False])
     """
 
 
@@ -1167,6 +1207,7 @@ def less_equal(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.less_equal(xp.asarray([1, 2, 3]), 2)
+    array([ True,  True, False])
     """
 
 
@@ -1197,6 +1238,7 @@ def log(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.log(xp.asarray([1.0, xp.e, 0.0, -1.0]))
+    array([  0.,   1., -inf,  nan])
     """
 
 
@@ -1226,6 +1268,7 @@ def log10(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.log10(xp.asarray([1.0, 1000.0]))
+    array([0., 3.])
     """
 
 
@@ -1255,6 +1298,7 @@ def log1p(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.log1p(xp.asarray([0.0, 1e-10, -1.0]))
+    array([0.e+00, 1.e-10,   -inf])
     """
 
 
@@ -1284,6 +1328,7 @@ def log2(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.log2(xp.asarray([1.0, 1024.0]))
+    array([ 0., 10.])
     """
 
 
@@ -1315,6 +1360,7 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.logaddexp(xp.asarray([1000.0]), xp.asarray([1000.0]))
+    array([1000.6931])
     """
 
 
@@ -1342,6 +1388,7 @@ def logical_and(x1: Array | bool, x2: Array | bool, /) -> Array:
     Examples
     --------
     >>> xp.logical_and(xp.asarray([True, False]), True)
+    array([ True, False])
     """
 
 
@@ -1367,6 +1414,7 @@ def logical_not(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.logical_not(xp.asarray([True, False]))
+    array([False,  True])
     """
 
 
@@ -1394,6 +1442,7 @@ def logical_or(x1: Array | bool, x2: Array | bool, /) -> Array:
     Examples
     --------
     >>> xp.logical_or(xp.asarray([True, False]), False)
+    array([ True, False])
     """
 
 
@@ -1421,6 +1470,7 @@ def logical_xor(x1: Array | bool, x2: Array | bool, /) -> Array:
     Examples
     --------
     >>> xp.logical_xor(xp.asarray([True, False]), True)
+    array([False,  True])
     """
 
 
@@ -1453,6 +1503,7 @@ def maximum(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.maximum(xp.asarray([1.0, xp.nan]), xp.asarray([2.0, 0.0]))
+    array([ 2., nan])
     """
 
 
@@ -1485,6 +1536,7 @@ def minimum(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.minimum(xp.asarray([1.0, xp.nan]), xp.asarray([2.0, 0.0]))
+    array([ 1., nan])
     """
 
 
@@ -1516,6 +1568,8 @@ def multiply(x1: Array | int | float | complex, x2: Array | int | float | comple
     Examples
     --------
     >>> xp.multiply(xp.asarray([1, 2]), xp.asarray([[10], [20]]))
+    array([[10, 20],
+           [20, 40]])
     """
 
 
@@ -1546,6 +1600,7 @@ def negative(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.negative(xp.asarray([1.0, -2.0, 0.0]))
+    array([-1.,  2., -0.])
     """
 
 
@@ -1577,6 +1632,7 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.nextafter(xp.asarray([1.0]), 2.0) - 1.0
+    array([2.220446e-16])
     """
 
 
@@ -1610,6 +1666,7 @@ def not_equal(
     Examples
     --------
     >>> xp.not_equal(xp.asarray([1.0, xp.nan, -0.0]), xp.asarray([1.0, xp.nan, 0.0]))
+    array([False,  True, False])
     """
 
 
@@ -1634,6 +1691,7 @@ def positive(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.positive(xp.asarray([1, -2]))
+    array([ 1, -2])
     """
     return _core.positive(x)
 
@@ -1668,7 +1726,9 @@ def pow(x1: Array | int | float | complex, x2: Array | int | float | complex, /)
     Examples
     --------
     >>> xp.pow(xp.asarray([2, 3]), 3)
+    array([ 8, 27])
     >>> xp.pow(xp.asarray([2.0, -8.0]), xp.asarray([0.5, 1 / 3]))
+    array([1.4142136,       nan])
     """
 
 
@@ -1694,6 +1754,7 @@ def real(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.real(xp.asarray([1 + 2j, 3 - 4j]))
+    array([1., 3.])
     """
     return _core.real(x)
 
@@ -1720,6 +1781,7 @@ def reciprocal(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.reciprocal(xp.asarray([2.0, 0.0, -xp.inf]))
+    array([ 0.5,  inf, -0. ])
     """
 
 
@@ -1753,7 +1815,9 @@ def remainder(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Examples
     --------
     >>> xp.remainder(xp.asarray([7, -7]), 3)
+    array([1, 2])
     >>> xp.remainder(xp.asarray([-7.5]), 2.0)
+    array([0.5])
     """
 
 
@@ -1783,6 +1847,7 @@ def round(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.round(xp.asarray([0.5, 1.5, -2.7]))
+    array([ 0.,  2., -3.])
     """
 
 
@@ -1812,7 +1877,9 @@ def sign(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.sign(xp.asarray([-2.5, 0.0, 3.0]))
+    array([-1.,  0.,  1.])
     >>> xp.sign(xp.asarray([3 + 4j]))
+    array([0.6+0.8j])
     """
 
 
@@ -1842,6 +1909,7 @@ def signbit(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.signbit(xp.asarray([-1.0, -0.0, 0.0]))
+    array([ True,  True, False])
     """
 
 
@@ -1871,6 +1939,7 @@ def sin(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.sin(xp.asarray([0.0, xp.pi / 2]))
+    array([0., 1.])
     """
 
 
@@ -1896,6 +1965,7 @@ def sinh(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.sinh(xp.asarray([0.0, 1.0]))
+    array([0.       , 1.1752012])
     """
 
 
@@ -1926,7 +1996,9 @@ def sqrt(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.sqrt(xp.asarray([4.0, 2.0, -1.0]))
+    array([2.       , 1.4142136,       nan])
     >>> xp.sqrt(xp.asarray([-1 + 0j]))
+    array([0.+1.j])
     """
 
 
@@ -1956,6 +2028,7 @@ def square(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.square(xp.asarray([3, -4]))
+    array([ 9, 16])
     """
 
 
@@ -1987,6 +2060,8 @@ def subtract(x1: Array | int | float | complex, x2: Array | int | float | comple
     Examples
     --------
     >>> xp.subtract(xp.asarray([1, 2]), xp.asarray([[10], [20]]))
+    array([[ -9,  -8],
+           [-19, -18]])
     """
 
 
@@ -2016,6 +2091,7 @@ def tan(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.tan(xp.asarray([0.0, xp.pi / 4]))
+    array([0., 1.])
     """
 
 
@@ -2041,6 +2117,7 @@ def tanh(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.tanh(xp.asarray([0.0, 1.0, xp.inf]))
+    array([0.        , 0.76159416, 1.        ])
     """
 
 
@@ -2070,4 +2147,5 @@ def trunc(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.trunc(xp.asarray([-1.5, 0.2, 2.0]))
+    array([-1.,  0.,  2.])
     """

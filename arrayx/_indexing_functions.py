@@ -41,6 +41,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     --------
     >>> x = xp.asarray([[1, 2, 3], [4, 5, 6]])
     >>> xp.take(x, xp.asarray([-1, 0]), axis=1)
+    array([[3, 1],
+           [6, 4]])
     """
     return _core.take(x, indices, axis)
 
@@ -76,5 +78,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     --------
     >>> x = xp.asarray([[3, 1, 2], [6, 5, 4]])
     >>> xp.take_along_axis(x, xp.argsort(x), axis=-1)
+    array([[1, 2, 3],
+           [4, 5, 6]])
     """
     return _core.take_along_axis(x, indices, axis)

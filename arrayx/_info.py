@@ -28,6 +28,7 @@ class NamespaceInfo:
         Examples
         --------
         >>> xp.__array_namespace_info__().capabilities()["boolean indexing"]
+        True
         """
         return {
             "boolean indexing": True,
@@ -46,6 +47,7 @@ class NamespaceInfo:
         Examples
         --------
         >>> xp.__array_namespace_info__().default_device()
+        arrayx.Device('cpu')
         """
         return _core.default_device()
 
@@ -65,6 +67,7 @@ class NamespaceInfo:
         Examples
         --------
         >>> xp.__array_namespace_info__().default_dtypes()["integral"]
+        arrayx.int64
         """
         check_device(device)
         return {
@@ -85,6 +88,7 @@ class NamespaceInfo:
         Examples
         --------
         >>> xp.__array_namespace_info__().devices()[0]
+        arrayx.Device('cpu')
         """
         return (_core.Device("cpu"),)
 
@@ -116,6 +120,7 @@ class NamespaceInfo:
         Examples
         --------
         >>> xp.__array_namespace_info__().dtypes(kind="real floating")
+        {'float32': arrayx.float32, 'float64': arrayx.float64}
         """
         check_device(device)
         if kind is None:
@@ -145,5 +150,6 @@ def __array_namespace_info__() -> NamespaceInfo:
     Examples
     --------
     >>> xp.__array_namespace_info__().default_device() == "cpu"
+    True
     """
     return NamespaceInfo()

@@ -44,7 +44,10 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     --------
     >>> x = xp.asarray([[1, 2], [3, 4]])
     >>> xp.matmul(x, x)
+    array([[ 7, 10],
+           [15, 22]])
     >>> xp.matmul(x, xp.asarray([1, 1]))
+    array([3, 7])
     """
     return _core.matmul(x1, x2)
 
@@ -70,6 +73,9 @@ def matrix_transpose(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.matrix_transpose(xp.asarray([[1, 2, 3], [4, 5, 6]]))
+    array([[1, 4],
+           [2, 5],
+           [3, 6]])
     """
     return _core.matrix_transpose(x)
 
@@ -109,7 +115,10 @@ def tensordot(
     --------
     >>> x = xp.reshape(xp.arange(6), (2, 3))
     >>> xp.tensordot(x, x, axes=2)
+    array(55)
     >>> xp.tensordot(x, x, axes=((1,), (1,)))
+    array([[ 5, 14],
+           [14, 50]])
     """
     return _core.tensordot(x1, x2, axes)
 
@@ -141,6 +150,8 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     Examples
     --------
     >>> xp.vecdot(xp.asarray([1, 2, 3]), xp.asarray([[1, 0, 0], [1, 1, 1]]))
+    array([1, 6])
     >>> xp.vecdot(xp.asarray([1j]), xp.asarray([1j]))
+    array(1.+0.j)
     """
     return _core.vecdot(x1, x2, axis)

@@ -49,6 +49,9 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     Examples
     --------
     >>> xp.broadcast_arrays(xp.asarray([1, 2]), xp.asarray([[10], [20]]))
+    (array([[1, 2],
+           [1, 2]]), array([[10, 10],
+           [20, 20]]))
     """
     return _core.broadcast_arrays(arrays)
 
@@ -74,6 +77,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     Examples
     --------
     >>> xp.broadcast_shapes((3, 1), (4,), ())
+    (3, 4)
     """
     return _core.broadcast_shapes(shapes)
 
@@ -101,6 +105,8 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     Examples
     --------
     >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
+    array([[1, 2],
+           [1, 2]])
     """
     return _core.broadcast_to(x, shape)
 
@@ -133,7 +139,10 @@ def concat(arrays: tuple[Array, ...] | list[Array], /, *, axis: int | None = 0) 
     --------
     >>> x = xp.asarray([[1, 2]])
     >>> xp.concat([x, x + 10])
+    array([[ 1,  2],
+           [11, 12]])
     >>> xp.concat([x, x + 10], axis=None)
+    array([ 1,  2, 11, 12])
     """
     return _core.concat(arrays, axis)
 
@@ -163,7 +172,9 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     Examples
     --------
     >>> xp.expand_dims(xp.asarray([1, 2]), 0).shape
+    (1, 2)
     >>> xp.expand_dims(xp.asarray([1, 2]), (0, -1)).shape
+    (1, 2, 1)
     """
     return _core.expand_dims(x, axis)
 
@@ -193,7 +204,11 @@ def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     Examples
     --------
     >>> xp.flip(xp.asarray([[1, 2], [3, 4]]))
+    array([[4, 3],
+           [2, 1]])
     >>> xp.flip(xp.asarray([[1, 2], [3, 4]]), axis=1)
+    array([[2, 1],
+           [4, 3]])
     """
     return _core.flip(x, axis)
 
@@ -227,6 +242,7 @@ def moveaxis(
     Examples
     --------
     >>> xp.moveaxis(xp.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     return _core.moveaxis(x, source, destination)
 
@@ -256,6 +272,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     Examples
     --------
     >>> xp.permute_dims(xp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
     """
     return _core.permute_dims(x, axes)
 
@@ -290,7 +307,11 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     Examples
     --------
     >>> xp.repeat(xp.asarray([1, 2]), 2)
+    array([1, 1, 2, 2])
     >>> xp.repeat(xp.asarray([[1, 2], [3, 4]]), xp.asarray([1, 2]), axis=0)
+    array([[1, 2],
+           [3, 4],
+           [3, 4]])
     """
     return _core.repeat(x, repeats, axis)
 
@@ -326,6 +347,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     Examples
     --------
     >>> xp.reshape(xp.arange(6), (2, -1))
+    array([[0, 1, 2],
+           [3, 4, 5]])
     """
     return _core.reshape(x, shape, copy)
 
@@ -363,7 +386,10 @@ def roll(
     Examples
     --------
     >>> xp.roll(xp.asarray([1, 2, 3, 4]), 1)
+    array([4, 1, 2, 3])
     >>> xp.roll(xp.asarray([[1, 2], [3, 4]]), 1, axis=0)
+    array([[3, 4],
+           [1, 2]])
     """
     return _core.roll(x, shift, axis)
 
@@ -393,6 +419,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     Examples
     --------
     >>> xp.squeeze(xp.zeros((1, 3, 1)), (0, 2)).shape
+    (3,)
     """
     return _core.squeeze(x, axis)
 
@@ -425,7 +452,11 @@ def stack(arrays: tuple[Array, ...] | list[Array], /, *, axis: int = 0) -> Array
     --------
     >>> x = xp.asarray([1, 2])
     >>> xp.stack([x, x + 10])
+    array([[ 1,  2],
+           [11, 12]])
     >>> xp.stack([x, x + 10], axis=1)
+    array([[ 1, 11],
+           [ 2, 12]])
     """
     return _core.stack(arrays, axis)
 
@@ -454,6 +485,8 @@ def tile(x: Array, repetitions: tuple[int, ...], /) -> Array:
     Examples
     --------
     >>> xp.tile(xp.asarray([1, 2]), (2, 2))
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
     """
     return _core.tile(x, repetitions)
 
@@ -483,5 +516,6 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     Examples
     --------
     >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]))
+    (array([1, 2]), array([3, 4]))
     """
     return _core.unstack(x, axis)

@@ -52,7 +52,9 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     Examples
     --------
     >>> xp.argmax(xp.asarray([3, 1, 3]))
+    array(0)
     >>> xp.argmax(xp.asarray([[3, 1], [2, 5]]), axis=1)
+    array([0, 1])
     """
     return _core.argmax(x, axis, keepdims)
 
@@ -86,7 +88,9 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     Examples
     --------
     >>> xp.argmin(xp.asarray([3, 1, 3]))
+    array(1)
     >>> xp.argmin(xp.asarray([[3, 1], [2, 5]]), axis=1)
+    array([1, 0])
     """
     return _core.argmin(x, axis, keepdims)
 
@@ -128,7 +132,9 @@ def count_nonzero(
     Examples
     --------
     >>> xp.count_nonzero(xp.asarray([[0, 1], [2, 3]]))
+    array(3)
     >>> xp.count_nonzero(xp.asarray([[0, 1], [2, 3]]), axis=0)
+    array([1, 2])
     """
     return _core.count_nonzero(x, axis, keepdims)
 
@@ -154,6 +160,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     Examples
     --------
     >>> xp.nonzero(xp.asarray([[0, 1], [2, 0]]))
+    (array([0, 1]), array([1, 0]))
     """
     return _core.nonzero(x)
 
@@ -200,7 +207,9 @@ def searchsorted(
     Examples
     --------
     >>> xp.searchsorted(xp.asarray([1, 3, 5]), xp.asarray([0, 3, 6]))
+    array([0, 1, 3])
     >>> xp.searchsorted(xp.asarray([1, 3, 5]), 3, side="right")
+    array(2)
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
@@ -240,4 +249,5 @@ def where(
     --------
     >>> x = xp.asarray([-1.0, 2.0, -3.0])
     >>> xp.where(x > 0, x, 0.0)
+    array([0., 2., 0.])
     """

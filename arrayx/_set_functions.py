@@ -70,7 +70,9 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
     Examples
     --------
     >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
+    array([ True, False,  True])
     >>> xp.isin(xp.asarray([1, 2, 3]), 2, invert=True)
+    array([ True, False,  True])
     """
     return _core.isin(x1, x2, invert)
 
@@ -99,9 +101,13 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     --------
     >>> result = xp.unique_all(xp.asarray([3, 1, 3]))
     >>> result.values
+    array([1, 3])
     >>> result.indices
+    array([1, 0])
     >>> result.inverse_indices
+    array([1, 0, 1])
     >>> result.counts
+    array([1, 2])
     """
     return UniqueAllResult(*_core.unique_all(x))
 
@@ -128,7 +134,9 @@ def unique_counts(x: Array, /) -> UniqueCountsResult:
     --------
     >>> result = xp.unique_counts(xp.asarray([3, 1, 3]))
     >>> result.values
+    array([1, 3])
     >>> result.counts
+    array([1, 2])
     """
     return UniqueCountsResult(*_core.unique_counts(x))
 
@@ -156,7 +164,9 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     --------
     >>> result = xp.unique_inverse(xp.asarray([3, 1, 3]))
     >>> result.values
+    array([1, 3])
     >>> result.inverse_indices
+    array([1, 0, 1])
     """
     return UniqueInverseResult(*_core.unique_inverse(x))
 
@@ -181,5 +191,6 @@ def unique_values(x: Array, /) -> Array:
     Examples
     --------
     >>> xp.unique_values(xp.asarray([[3, 1], [3, 2]]))
+    array([1, 2, 3])
     """
     return _core.unique_values(x)

@@ -43,7 +43,9 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     Examples
     --------
     >>> xp.argsort(xp.asarray([3.0, 1.0, 2.0]))
+    array([1, 2, 0])
     >>> xp.argsort(xp.asarray([1, 2, 1]), descending=True)
+    array([1, 0, 2])
     """
     return _core.argsort(x, axis, descending)
 
@@ -80,6 +82,9 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
     Examples
     --------
     >>> xp.sort(xp.asarray([3.0, xp.nan, 2.0]))
+    array([ 2.,  3., nan])
     >>> xp.sort(xp.asarray([[3, 1], [2, 4]]), axis=0, descending=True)
+    array([[3, 4],
+           [2, 1]])
     """
     return _core.sort(x, axis, descending)

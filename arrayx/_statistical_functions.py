@@ -64,7 +64,9 @@ def cumulative_prod(
     Examples
     --------
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
+    array([1, 2, 6])
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]), include_initial=True)
+    array([1, 1, 2, 6])
     """
     return _core.cumulative_prod(x, axis, dtype, include_initial)
 
@@ -112,7 +114,9 @@ def cumulative_sum(
     Examples
     --------
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]))
+    array([1, 3, 6])
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
+    array([0, 1, 3, 6])
     """
     return _core.cumulative_sum(x, axis, dtype, include_initial)
 
@@ -150,7 +154,9 @@ def max(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Examples
     --------
     >>> xp.max(xp.asarray([[1, 5], [7, 3]]))
+    array(7)
     >>> xp.max(xp.asarray([[1, 5], [7, 3]]), axis=1)
+    array([5, 7])
     """
     return _core.max(x, axis, keepdims)
 
@@ -190,7 +196,9 @@ def mean(
     Examples
     --------
     >>> xp.mean(xp.asarray([1.0, 2.0, 6.0]))
+    array(3.)
     >>> xp.mean(xp.asarray([[1.0, 2.0], [3.0, 5.0]]), axis=0)
+    array([2. , 3.5])
     """
     return _core.mean(x, axis, keepdims)
 
@@ -228,7 +236,9 @@ def min(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Examples
     --------
     >>> xp.min(xp.asarray([[1, 5], [7, 3]]))
+    array(1)
     >>> xp.min(xp.asarray([[1, 5], [7, 3]]), axis=1)
+    array([1, 3])
     """
     return _core.min(x, axis, keepdims)
 
@@ -276,7 +286,9 @@ def prod(
     Examples
     --------
     >>> xp.prod(xp.asarray([[1, 2], [3, 4]]))
+    array(24)
     >>> xp.prod(xp.asarray([[1, 2], [3, 4]]), axis=0)
+    array([3, 8])
     """
     return _core.prod(x, axis, dtype, keepdims)
 
@@ -326,7 +338,9 @@ def std(
     Examples
     --------
     >>> xp.std(xp.asarray([1.0, 2.0, 3.0, 4.0]))
+    array(1.118034)
     >>> xp.std(xp.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
+    array(1.2909944)
     """
     return _core.std(x, axis, correction, keepdims)
 
@@ -375,8 +389,11 @@ def sum(
     Examples
     --------
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]))
+    array(10)
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
+    array([4, 6])
     >>> xp.sum(xp.asarray([200, 100], dtype=xp.uint8))
+    array(300, dtype=uint64)
     """
     return _core.sum(x, axis, dtype, keepdims)
 
@@ -426,6 +443,8 @@ def var(
     Examples
     --------
     >>> xp.var(xp.asarray([1.0, 2.0, 3.0, 4.0]))
+    array(1.25)
     >>> xp.var(xp.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
+    array(1.6666667)
     """
     return _core.var(x, axis, correction, keepdims)

@@ -46,7 +46,9 @@ def all(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Examples
     --------
     >>> xp.all(xp.asarray([[True, False], [True, True]]))
+    array(False)
     >>> xp.all(xp.asarray([[1, 0], [2, 3]]), axis=1)
+    array([False,  True])
     """
     return _core.all(x, axis, keepdims)
 
@@ -82,7 +84,9 @@ def any(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Examples
     --------
     >>> xp.any(xp.asarray([[True, False], [True, True]]))
+    array(True)
     >>> xp.any(xp.asarray([[1, 0], [2, 3]]), axis=1)
+    array([True, True])
     """
     return _core.any(x, axis, keepdims)
 
@@ -131,7 +135,10 @@ def diff(
     Examples
     --------
     >>> xp.diff(xp.asarray([1, 4, 9, 16]))
+    array([3, 5, 7])
     >>> xp.diff(xp.asarray([1, 4, 9, 16]), n=2)
+    array([2, 2])
     >>> xp.diff(xp.asarray([1, 4, 9]), prepend=xp.asarray([0]))
+    array([1, 3, 5])
     """
     return _core.diff(x, axis, n, prepend, append)

@@ -47,6 +47,7 @@ def info(device: Device | str | None = None) -> MemoryInfo:
     >>> before = arrayx.memory.info().in_use
     >>> x = xp.zeros(1_000_000)
     >>> arrayx.memory.info().in_use - before >= x.nbytes
+    True
     """
     return MemoryInfo(**_core.memory_info(device))
 
@@ -68,6 +69,7 @@ def limit(device: Device | str | None = None) -> int:
     --------
     >>> import arrayx.memory
     >>> arrayx.memory.limit() == arrayx.memory.info().limit
+    True
     """
     return info(device).limit
 
@@ -93,6 +95,7 @@ def set_limit(bytes: int, device: Device | str | None = None) -> None:
     >>> before = arrayx.memory.limit()
     >>> arrayx.memory.set_limit(0)
     >>> arrayx.memory.info().cached
+    0
     >>> arrayx.memory.set_limit(before)
     """
     _core.set_cache_limit(bytes, device)
@@ -111,5 +114,6 @@ def empty_cache(device: Device | str | None = None) -> None:
     >>> import arrayx.memory
     >>> arrayx.memory.empty_cache()
     >>> arrayx.memory.info().cached
+    0
     """
     _core.empty_cache(device)

@@ -141,6 +141,21 @@ class Backend {
   // out[…, m, n] = a[…, m, k] @ b[…, k, n], same numeric dtype, batch dimensions already broadcast;
   // out is contiguous in its last two dimensions and overlaps neither input.
   virtual void matmul(const Operand& a, const Operand& b, const Operand& out) = 0;
+
+  // ---- Fourier transforms -----------------------------------------------------------------------
+  // Along one axis: out[k] = scale * sum over j of in[j] exp(-+ 2 pi i j k / n), + when `inverse`.
+  // in and out have one precision and one shape but for the axis, whose size n >= 1 is out's where
+  // no other is given. Of `in` the first elements that the transform takes are read, and as many
+  // zeros are added as are missing. out is exactly in's view or does not overlap it.
+  virtual void fft(const Operand& in, const Operand& out, int axis, bool inverse,
+                   double scale) = 0;
+  // The same of n real elements: out[k] for k in [0, n / 2].
+  virtual void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+                    double scale) = 0;
+  // The same of n elements of which the first n / 2 + 1 are given, the others being their conjugates
+  // in[n - j]; out is real. The imaginary parts of in[0] and, for even n, in[n / 2] are not read.
+  virtual void irfft(const Operand& in, const Operand& out, int axis, bool inverse,
+                     double scale) = 0;
 };
 
 // The engine of a device; ValueError when the device does not exist here.

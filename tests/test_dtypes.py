@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import os
 import pickle
 import subprocess
 import sys
@@ -150,10 +151,6 @@ def test_the_hash_is_numpys_under_every_seed_and_without_numpy():
         "assert ours == [hash(np.dtype(n)) for n in names]\n"
     )
     for seed in ("0", "1", "random"):
-        subprocess.run([sys.executable, "-c", program], check=True, env=_environment(seed))
-
-
-def _environment(seed):
-    import os
-
-    return {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run(
+            [sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        )

@@ -29,8 +29,9 @@ def test_examples_print_what_the_page_says(page: Path) -> None:
     examples = doctest.DocTestParser().get_doctest(
         examples_of(page), {}, page.name, str(page), lineno=0
     )
+    flags = doctest.ELLIPSIS | doctest.FAIL_FAST
     output: list[str] = []
-    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=output.append)
+    outcome = doctest.DocTestRunner(optionflags=flags).run(examples, out=output.append)
     assert outcome.failed == 0, "".join(output)
 
 

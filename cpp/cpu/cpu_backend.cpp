@@ -84,6 +84,18 @@ class CpuBackend final : public Backend {
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     cpu::matmul(a, b, out);
   }
+
+  void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
+    cpu::fft(in, out, axis, inverse, scale);
+  }
+  void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+            double scale) override {
+    cpu::rfft(in, out, n, axis, inverse, scale);
+  }
+  void irfft(const Operand& in, const Operand& out, int axis, bool inverse,
+             double scale) override {
+    cpu::irfft(in, out, axis, inverse, scale);
+  }
 };
 
 }  // namespace

@@ -38,6 +38,11 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
                   const Operand& out);
 // ---- matmul.cpp
 void matmul(const Operand& a, const Operand& b, const Operand& out);
+// ---- fft.cpp
+void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
+void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+          double scale);
+void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
 // ---- memory.cpp
 StorageRef allocate(std::int64_t bytes);
 MemoryInfo memory_info();

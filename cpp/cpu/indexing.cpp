@@ -29,11 +29,16 @@ struct Item {
 template <class F>
 void dispatch_item(int itemsize, F&& f) {
   switch (itemsize) {
-    case 1: return f(Item<1>{});
-    case 2: return f(Item<2>{});
-    case 4: return f(Item<4>{});
-    case 8: return f(Item<8>{});
-    default: return f(Item<16>{});
+    case 1:
+      return f(Item<1>{});
+    case 2:
+      return f(Item<2>{});
+    case 4:
+      return f(Item<4>{});
+    case 8:
+      return f(Item<8>{});
+    default:
+      return f(Item<16>{});
   }
 }
 
@@ -48,11 +53,21 @@ void store(char* p, T value) {
   std::memcpy(p, &value, sizeof value);
 }
 
+// n copies of an item, end to end.
+template <class T>
+void repeat_item(char* to, T item, i64 n) {
+  constexpr i64 per_block = 64 / sizeof(T);
+  T block[per_block];
+  for (T& b : block) b = item;
+  for (; n >= per_block; n -= per_block, to += 64) std::memcpy(to, block, 64);
+  std::memcpy(to, block, n * sizeof(T));
+}
+
 // The order of a loop in rows (the last dimension) and a cut into chunks that depends on the shape
 // alone.
 struct Rows {
-  i64 length, count;              // of one row, and how many
-  i64 rows_per_chunk, piece;      // a chunk is several rows, or a piece of a long one
+  i64 length, count;          // of one row, and how many
+  i64 rows_per_chunk, piece;  // a chunk is several rows, or a piece of a long one
   i64 pieces, chunks;
 
   explicit Rows(const Plan& plan) {
@@ -196,6 +211,91 @@ Plan row_major_plan(const Layout& layout) {
   return plan;
 }
 
+// The inner loops are functions of their own, so that the compiler knows that no store changes what
+// steers them.
+
+// Bytes from one element to the next: of the offsets, the source and the destination.
+struct Steps {
+  i64 offset, in, out;
+};
+template <i64 bytes>
+Steps steps_along(const Plan& plan, int dim) {
+  if (dim < 0) return {0, 0, 0};
+  return {plan.stride[0][dim] * 8, plan.stride[1][dim] * bytes, plan.stride[2][dim] * bytes};
+}
+
+template <class T>
+void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row) {
+  constexpr i64 bytes = sizeof(T);
+  for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
+    if (step.offset == 0) {
+      const char* from = p + load<i64>(o) * bytes;
+      if (step.in == bytes && step.out == bytes) {
+        if (n * bytes > 64) {
+          std::memcpy(q, from, n * bytes);
+        } else {
+          for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(from + j * bytes));
+        }
+      } else {
+        for (i64 j = 0; j < n; ++j) store(q + j * step.out, load<T>(from + j * step.in));
+      }
+    } else if (step.offset == 8 && step.in == 0 && step.out == bytes) {
+      for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(p + load<i64>(o + j * 8) * bytes));
+    } else {
+      for (i64 j = 0; j < n; ++j) {
+        const i64 offset = load<i64>(o + j * step.offset) * bytes;
+        store(q + j * step.out, load<T>(p + offset + j * step.in));
+      }
+    }
+  }
+}
+
+template <class T>
+void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row) {
+  constexpr i64 bytes = sizeof(T);
+  for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
+    if (step.offset == 0) {
+      char* to = q + load<i64>(o) * bytes;
+      if (step.in == bytes && step.out == bytes && n * bytes > 64) {
+        std::memcpy(to, p, n * bytes);
+      } else if (step.in == 0 && step.out == bytes) {
+        repeat_item(to, load<T>(p), n);
+      } else {
+        for (i64 j = 0; j < n; ++j) store(to + j * step.out, load<T>(p + j * step.in));
+      }
+    } else {
+      for (i64 j = 0; j < n; ++j) {
+        const i64 offset = load<i64>(o + j * step.offset) * bytes;
+        store(q + offset + j * step.out, load<T>(p + j * step.in));
+      }
+    }
+  }
+}
+
+// A negative index of a signed dtype counts from the end; what is still negative then, and any
+// uint64 beyond int64, is far beyond n when read as unsigned.
+template <class T>
+u64 normalised(T value, i64 n) {
+  const u64 i = static_cast<u64>(value);
+  if constexpr (std::is_signed_v<T>) {
+    return i + (static_cast<u64>(static_cast<i64>(value) >> 63) & static_cast<u64>(n));
+  } else {
+    return i;
+  }
+}
+
+// Adds to `count` offsets; true if an index is out of bounds.
+template <class T>
+bool accumulate_run(const char* p, i64 from, char* q, i64 to, i64 count, i64 n, i64 stride) {
+  u64 wrong = 0;
+  for (i64 j = 0; j < count; ++j, p += from, q += to) {
+    const u64 i = normalised(load<T>(p), n);
+    wrong |= i >= static_cast<u64>(n);
+    store(q, load<u64>(q) + i * static_cast<u64>(stride));
+  }
+  return wrong != 0;
+}
+
 }  // namespace
 
 void gather(const Operand& in, const Operand& offsets, const Operand& out) {
@@ -205,42 +305,17 @@ void gather(const Operand& in, const Operand& offsets, const Operand& out) {
   const Dims* strides[3] = {&offset_strides, &in_strides, &out.layout->strides};
   const Plan plan = make_plan(out.layout->shape, strides, 3);
   const Rows cut(plan);
-  const int last_dim = plan.ndim() - 1;
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using T = decltype(item);
     constexpr i64 bytes = sizeof(T);
-    const i64 of = plan.stride[0][last_dim] * 8, in_step = plan.stride[1][last_dim] * bytes,
-              out_step = plan.stride[2][last_dim] * bytes;
-    const i64 of_row = row_stride(plan, 0) * 8, in_row = row_stride(plan, 1) * bytes,
-              out_row = row_stride(plan, 2) * bytes;
+    const Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
+    const Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
     parallel_for(cut.chunks, out.layout->size * (bytes + 8), [&](i64 chunk) {
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
-        const char* o = offsets.data + at[0] * 8 + first * of;
-        const char* p = in.data + at[1] * bytes + first * in_step;
-        char* q = out.data + at[2] * bytes + first * out_step;
-        const i64 n = last - first;
-        for (i64 r = 0; r < rows; ++r, o += of_row, p += in_row, q += out_row) {
-          if (of == 0) {
-            const char* from = p + load<i64>(o) * bytes;
-            if (in_step == bytes && out_step == bytes) {
-              if (n * bytes > 64) {
-                std::memcpy(q, from, n * bytes);
-              } else {
-                for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(from + j * bytes));
-              }
-            } else {
-              for (i64 j = 0; j < n; ++j) store(q + j * out_step, load<T>(from + j * in_step));
-            }
-          } else if (of == 8 && in_step == 0 && out_step == bytes) {
-            for (i64 j = 0; j < n; ++j) {
-              store(q + j * bytes, load<T>(p + load<i64>(o + j * 8) * bytes));
-            }
-          } else {
-            for (i64 j = 0; j < n; ++j) {
-              store(q + j * out_step, load<T>(p + load<i64>(o + j * of) * bytes + j * in_step));
-            }
-          }
-        }
+        const char* o = offsets.data + at[0] * 8 + first * step.offset;
+        const char* p = in.data + at[1] * bytes + first * step.in;
+        char* q = out.data + at[2] * bytes + first * step.out;
+        gather_rows<T>(o, p, q, rows, last - first, step, row);
       });
     });
   });
@@ -264,8 +339,8 @@ void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
   }
   const Dims offset_strides = leading(offsets, ndim), out_strides = trailing(out, ndim);
   const Dims in_strides = in.host_scalar ? Dims(ndim) : source.layout->strides;
-  // The index dimensions keep their order, since the last of equal offsets wins. The slab's may stand
-  // on either side of them: inside where the slab lies in runs, else outside.
+  // The index dimensions keep their order, since the last of equal offsets wins. The slab's may
+  // stand on either side of them: inside where the slab lies in runs, else outside.
   bool runs = false;
   for (int d = 0; d < slab_ndim; ++d) {
     runs |= out.layout->shape[d] > 1 && detail::magnitude(out.layout->strides[d]) == 1;
@@ -287,34 +362,17 @@ void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
   const Dims* strides[3] = {&a, &b, &c};
   const Plan plan = make_plan(permuted(shape), strides, 3, false);
   const Rows cut(plan);
-  const int last_dim = plan.ndim() - 1;
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using T = decltype(item);
     constexpr i64 bytes = sizeof(T);
-    const i64 of = plan.stride[0][last_dim] * 8, in_step = plan.stride[1][last_dim] * bytes,
-              out_step = plan.stride[2][last_dim] * bytes;
-    const i64 of_row = row_stride(plan, 0) * 8, in_row = row_stride(plan, 1) * bytes,
-              out_row = row_stride(plan, 2) * bytes;
+    const Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
+    const Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
     for (i64 chunk = 0; chunk < cut.chunks; ++chunk) {
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
-        const char* o = offsets.data + at[0] * 8 + first * of;
-        const char* p = source.data + at[1] * bytes + first * in_step;
-        char* q = out.data + at[2] * bytes + first * out_step;
-        const i64 n = last - first;
-        for (i64 r = 0; r < rows; ++r, o += of_row, p += in_row, q += out_row) {
-          if (of == 0) {
-            char* to = q + load<i64>(o) * bytes;
-            if (in_step == bytes && out_step == bytes && n * bytes > 64) {
-              std::memcpy(to, p, n * bytes);
-            } else {
-              for (i64 j = 0; j < n; ++j) store(to + j * out_step, load<T>(p + j * in_step));
-            }
-          } else {
-            for (i64 j = 0; j < n; ++j) {
-              store(q + load<i64>(o + j * of) * bytes + j * out_step, load<T>(p + j * in_step));
-            }
-          }
-        }
+        const char* o = offsets.data + at[0] * 8 + first * step.offset;
+        const char* p = source.data + at[1] * bytes + first * step.in;
+        char* q = out.data + at[2] * bytes + first * step.out;
+        scatter_rows<T>(o, p, q, rows, last - first, step, row);
       });
     }
   });
@@ -330,26 +388,15 @@ bool accumulate_offsets(const Operand& index, i64 n, i64 stride, const Operand& 
   dispatch(index.dtype, [&](auto example) {
     using T = decltype(example);
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      // A negative index of a signed dtype counts from the end; what is still negative then, and any
-      // uint64 beyond int64, is far beyond n when read as unsigned.
-      const auto normalised = [n](T value) {
-        const u64 i = static_cast<u64>(value);
-        return i + (std::is_signed_v<T> && value < T(0) ? static_cast<u64>(n) : 0);
-      };
       std::atomic<bool> failed{false};
       const i64 from = plan.stride[0][last_dim] * i64(sizeof(T)), to = plan.stride[1][last_dim] * 8;
       parallel_for(cut.chunks, offsets.layout->size * i64(sizeof(T) + 16), [&](i64 chunk) {
-        u64 wrong = 0;
+        bool wrong = false;
         walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
           const char* p = index.data + at[0] * i64(sizeof(T)) + first * from;
           char* q = offsets.data + at[1] * 8 + first * to;
           for (i64 r = 0; r < rows; ++r) {
-            for (i64 j = 0; j < last - first; ++j) {
-              const u64 i = normalised(load<T>(p + j * from));
-              wrong |= i >= static_cast<u64>(n);
-              char* slot = q + j * to;
-              store(slot, load<u64>(slot) + i * static_cast<u64>(stride));
-            }
+            wrong |= accumulate_run<T>(p, from, q, to, last - first, n, stride);
             p += row_stride(plan, 0) * i64(sizeof(T));
             q += row_stride(plan, 1) * 8;
           }
@@ -368,7 +415,7 @@ bool accumulate_offsets(const Operand& index, i64 n, i64 stride, const Operand& 
                 const i64 place =
                     at[0] + r * row_stride(ordered, 0) + j * ordered.stride[0][ordered.ndim() - 1];
                 const T value = load<T>(index.data + place * i64(sizeof(T)));
-                if (normalised(value) < static_cast<u64>(n)) continue;
+                if (normalised(value, n) < static_cast<u64>(n)) continue;
                 *bad = static_cast<i64>(value);
                 found = true;
               }

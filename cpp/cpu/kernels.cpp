@@ -20,6 +20,7 @@ namespace {
     level::fill_copy(table); \
     level::fill_reduce(table); \
     level::fill_matmul(table); \
+    level::fill_fft(table); \
     return table; \
   }()
 
@@ -29,22 +30,25 @@ KernelTable choose() {
   if (!wanted.empty() && wanted != "baseline" && wanted != "avx2" && wanted != "avx512") {
     value_error("ARRAYX_ISA is '", wanted, "'; it must be baseline, avx2 or avx512");
   }
-#if defined(ARRAYX_X86_LEVELS)
+  bool has_avx2 = false, has_avx512 = false;
+#if defined(ARRAYX_HAS_AVX2)
   __builtin_cpu_init();
-  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vl");
+  has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+#endif
+#if defined(ARRAYX_HAS_AVX512)
+  has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl");
+#endif
   if ((wanted == "avx2" && !has_avx2) || (wanted == "avx512" && !has_avx512)) {
-    value_error("ARRAYX_ISA is '", wanted, "', which this CPU does not have");
+    value_error("ARRAYX_ISA is '", wanted, "', which this CPU or this build does not have");
   }
+#if defined(ARRAYX_HAS_AVX512)
   if (has_avx512 && (wanted.empty() || wanted == "avx512")) return ARRAYX_MAKE_TABLE(avx512);
+#endif
+#if defined(ARRAYX_HAS_AVX2)
   if (has_avx2 && wanted != "baseline") return ARRAYX_MAKE_TABLE(avx2);
-#else
-  if (!wanted.empty() && wanted != "baseline") {
-    value_error("ARRAYX_ISA is '", wanted, "'; this build has only baseline");
-  }
 #endif
   return ARRAYX_MAKE_TABLE(baseline);
 }

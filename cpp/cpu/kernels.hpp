@@ -33,6 +33,8 @@ using IntegerMatmulKernel = void (*)(const void* a, std::int64_t a_stride, const
                                      std::int64_t b_stride, void* c, std::int64_t c_stride,
                                      std::int64_t m, std::int64_t n, std::int64_t k);
 
+struct FftKernels;  // see kernels/fft_kernels.hpp
+
 struct KernelTable {
   const char* isa = nullptr;
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
@@ -40,6 +42,7 @@ struct KernelTable {
   CopyKernel copy[5] = {};
   IntegerMatmulKernel matmul[dtype_count] = {};
   ReduceKernels reduce;  // see kernels/reduce_kernels.hpp
+  const FftKernels* fft[2] = {};  // of float32 and float64
 };
 
 // The table in use.
@@ -54,6 +57,7 @@ const KernelTable& kernels();
   void fill_copy(KernelTable& table); \
   void fill_reduce(KernelTable& table); \
   void fill_matmul(KernelTable& table); \
+  void fill_fft(KernelTable& table); \
   }
 ARRAYX_DECLARE_LEVEL(baseline)
 ARRAYX_DECLARE_LEVEL(avx2)

@@ -15,10 +15,11 @@ namespace {
 // Reduced dimensions are merged, from the last one backwards, until this many elements are
 // together.
 constexpr std::int64_t least_group = 1024;
-constexpr std::int64_t pack_bytes = 32 << 10;
+constexpr std::int64_t pack_bytes = 64 << 10;
+constexpr std::int64_t pack_columns_bytes = 128 << 10;
 constexpr std::int64_t task_bytes = 64 << 10;
 constexpr int most_levels = 58;
-constexpr std::int64_t widest_packed = 64;  // accumulators of a packed tile of several blocks
+constexpr std::int64_t widest_packed = 256;  // accumulators of a packed tile of several blocks
 
 constexpr int index(Reduction r) {
   return static_cast<int>(r);
@@ -118,7 +119,7 @@ struct Shape {  // how a pass is cut
   std::int64_t split;  // elements of one task
 };
 
-Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk) {
+Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_t max_length) {
   Shape s;
   s.n = p.group.count();
   const std::int64_t m = p.kept.size.back();
@@ -137,13 +138,16 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk) {
     s.width = std::clamp<std::int64_t>(task_bytes / (item * s.n), 1, 4096);
   } else {
     const std::int64_t kernel_item = std::max(item, itemsize(k.dtype));
-    const std::int64_t room = std::max<std::int64_t>(pack_bytes / kernel_item, chunk);
     const bool columns = !one_output && m >= 8 && kept_stride != 0 &&
                          (step == 0 || detail::magnitude(kept_stride) < detail::magnitude(step));
     s.form = columns ? Form::packed_columns : Form::packed_rows;
+    const std::int64_t room =
+        std::max<std::int64_t>((columns ? pack_columns_bytes : pack_bytes) / kernel_item, chunk);
+    // Short runs are packed for several rows at a time, since memory between them is other rows'.
+    const std::int64_t rows = p.group.ndim() > 1 ? std::min<std::int64_t>(m, 8) : 1;
     if (s.n > chunk) {
       s.block = chunk;
-      while (!columns && s.block < s.n && 2 * s.block <= room) s.block *= 2;
+      while (!columns && s.block < s.n && 2 * s.block * rows <= room) s.block *= 2;
     }
     s.block = std::min(s.block, s.n);
     s.width = std::min(room / s.block, s.block < s.n ? widest_packed : most_columns);
@@ -160,6 +164,7 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk) {
     }
     s.split = std::min(s.split, s.n);
   }
+  if (s.form == Form::columns) s.split = std::min(s.split, max_length);
   return s;
 }
 
@@ -173,7 +178,7 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   const char* in = p.in + tile.offset[2] * item;
   // The centers of the tile, next to each other.
   const char* center = nullptr;
-  alignas(64) char centers[max_column_bytes * 16];
+  alignas(64) char centers[32768];
   if (p.center) {
     center = p.center + tile.offset[1] * out_item;
     const std::int64_t stride = p.kept.stride[1][last];
@@ -188,7 +193,8 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
     return k.rows(in + k0 * step, kept_stride, tile.width, k1 - k0, center, out);
   }
   if (s.form == Form::columns) {
-    return k.columns(in + k0 * step, step, k1 - k0, tile.width, center, out);
+    return k.columns(in + k0 * step, step, k1 - k0, tile.width, center,
+                     thread_scratch<1>(columns_workspace), out);
   }
   const bool columns = s.form == Form::packed_columns;
   const bool casts = k.dtype != p.dtype;
@@ -210,7 +216,8 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
       block = cast_block;
     }
     if (columns) {
-      k.columns(block, tile.width * kernel_item, n, tile.width, center, to);
+      k.columns(block, tile.width * kernel_item, n, tile.width, center,
+                thread_scratch<1>(columns_workspace), to);
     } else {
       k.rows(block, n * kernel_item, tile.width, n, center, to);
     }
@@ -237,7 +244,7 @@ void run_pass(const Pass& p) {
   const Kernels k = find_kernels(p.op, p.dtype, p.accumulator);
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
-  const Shape s = plan_pass(p, k, reduce_chunk(real_bytes));
+  const Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
   const Tiles tiles(p.kept, s.width);
   const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
   const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;

@@ -10,6 +10,7 @@ namespace arrayx::cpu {
 namespace {
 
 constexpr std::int64_t block_bytes = 16 << 10;
+constexpr std::int64_t column_bytes = 4096;
 
 // The first value along the axis: 0 for sums, 1 for products.
 void write_initial(bool product, const Operand& out, int axis) {
@@ -77,7 +78,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool blocked = !in_direct || !out_direct;
   const std::int64_t width =
       by_columns
-          ? std::min<std::int64_t>(max_column_bytes / out_item, m)
+          ? std::min<std::int64_t>(column_bytes / out_item, m)
           : std::min<std::int64_t>(std::clamp<std::int64_t>(block_bytes / widest / n, 4, 256), m);
   const Tiles tiles(kept, width);
   const std::int64_t block =

@@ -1,6 +1,7 @@
-// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), and the
-// keys are sorted by a stable radix sort from the most significant differing bit down, with insertion
-// sort for what is left of a bucket. A stable sort has one result, so threads cannot change it.
+// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), and
+// the keys are sorted by a stable radix sort from the most significant differing bit down, with
+// insertion sort for what is left of a bucket. A stable sort has one result, so threads cannot
+// change it.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -71,9 +72,8 @@ template <class Body>
 void over_pieces(i64 n, bool threads, int bytes, Body&& body) {
   if (!threads) return body(i64{0}, n);
   const i64 pieces = (n + chunk_elements - 1) / chunk_elements;
-  parallel_for(pieces, n * bytes, [&](i64 c) {
-    body(c * chunk_elements, std::min(n, (c + 1) * chunk_elements));
-  });
+  parallel_for(pieces, n * bytes,
+               [&](i64 c) { body(c * chunk_elements, std::min(n, (c + 1) * chunk_elements)); });
 }
 
 // ---- keys -------------------------------------------------------------------------------------
@@ -89,8 +89,19 @@ using Key = Unsigned<sizeof(T)>;
 template <class K>
 inline constexpr K top_bit = K(K(1) << (8 * sizeof(K) - 1));
 
-// The key of T whose bytes are at p. Distinct for values that differ in any way, but for bool and the
-// signs and payloads of NaN, whose key is the greatest there is.
+template <class T>
+inline constexpr Key<T> infinity_bits =
+    sizeof(T) == 4 ? Key<T>(0x7f800000) : Key<T>(0x7ff0000000000000);
+
+// The key of the bits of a floating-point number: negative ones are in reverse.
+template <class K>
+K number_key(K bits) {
+  const K negative = K(0) - K(bits >> (8 * sizeof(K) - 1));
+  return bits ^ (negative | top_bit<K>);
+}
+
+// The key of T whose bytes are at p. Distinct for values that differ in any way, but for bool and
+// the signs and payloads of NaN, whose key is the greatest there is.
 template <class T>
 Key<T> exact_key(const char* p, Key<T> flip) {
   using K = Key<T>;
@@ -99,9 +110,8 @@ Key<T> exact_key(const char* p, Key<T> flip) {
   } else {
     const K bits = load<K>(p);
     if constexpr (std::is_floating_point_v<T>) {
-      const T value = std::bit_cast<T>(bits);
-      const K key = bits ^ (bits & top_bit<K> ? K(~K(0)) : top_bit<K>);
-      return value == value ? K(key ^ flip) : K(~K(0));
+      const bool is_number = K(bits & ~top_bit<K>) <= infinity_bits<T>;
+      return is_number ? K(number_key(bits) ^ flip) : K(~K(0));
     } else if constexpr (std::is_signed_v<T>) {
       return K(bits ^ top_bit<K> ^ flip);
     } else {
@@ -149,14 +159,40 @@ template <class K>
 K key_of(K key) {
   return key;
 }
-inline u32 key_of(Packed item) { return static_cast<u32>(item.bits >> 32); }
-inline u64 key_of(Pair item) { return item.key; }
+inline u32 key_of(Packed item) {
+  return static_cast<u32>(item.bits >> 32);
+}
+inline u64 key_of(Pair item) {
+  return item.key;
+}
 
 constexpr i64 insertion_length = 24;
+constexpr i64 rank_length = 12;
+
+// The same for up to rank_length items, without a branch that depends on the keys: each item's
+// place is the number of items that stand before it.
+template <class Item>
+void rank_sort(const Item* from, Item* to, i64 n) {
+  Item items[rank_length];
+  i64 place[rank_length];
+  for (i64 i = 0; i < n; ++i) {
+    const Item item = from[i];
+    i64 before = 0;
+    for (i64 j = 0; j < i; ++j) {
+      const bool later = key_of(item) < key_of(items[j]);
+      place[j] += later;
+      before += !later;
+    }
+    items[i] = item;
+    place[i] = before;
+  }
+  for (i64 i = 0; i < n; ++i) to[place[i]] = items[i];
+}
 
 // to = from in order; the two are the same or apart.
 template <class Item>
 void insertion_sort(const Item* from, Item* to, i64 n) {
+  if (n <= rank_length) return rank_sort(from, to, n);
   to[0] = from[0];
   for (i64 i = 1; i < n; ++i) {
     const Item item = from[i];
@@ -295,9 +331,10 @@ void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     for (i64 i = c * piece; i < last; ++i) b[at[digit(a[i])]++] = a[i];
   });
   if (digit.shift == 0) {
-    if (!into_b) over_pieces(n, true, 2 * sizeof(Item), [&](i64 first, i64 last) {
-      std::memcpy(a + first, b + first, (last - first) * sizeof(Item));
-    });
+    if (!into_b)
+      over_pieces(n, true, 2 * sizeof(Item), [&](i64 first, i64 last) {
+        std::memcpy(a + first, b + first, (last - first) * sizeof(Item));
+      });
     return;
   }
   // Buckets too large for one thread's share are taken one after the other, the rest side by side.
@@ -323,7 +360,8 @@ void sort_items(Item* a, Item* b, i64 n, bool threads) {
   }
 }
 
-// ---- positions in order ---------------------------------------------------------------------------
+// ---- positions in order
+// ---------------------------------------------------------------------------
 
 template <class T>
 void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads, Scratch& scratch);
@@ -437,7 +475,8 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
   }
 }
 
-// ---- values in order ------------------------------------------------------------------------------
+// ---- values in order
+// ------------------------------------------------------------------------------
 
 // Keys of one or two bytes: count each, then write runs.
 template <class T>
@@ -476,27 +515,27 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
     K* a = scratch.take<K>(2 * n);
     // NaN and the two zeros are the values that a key does not give back in the order they came.
     i64 numbers = n;
-    std::atomic<i64> nans{0}, negative_zeros{0}, positive_zeros{0};
+    std::atomic<bool> any_nan{false}, negative_zero{false}, positive_zero{false};
     over_pieces(n, threads, 2 * sizeof(T), [&](i64 first, i64 last) {
-      i64 nan = 0, minus = 0, plus = 0;
-      for (i64 i = first; i < last; ++i) {
-        a[i] = exact_key<T>(in + i * sizeof(T), flip);
-        if constexpr (std::is_floating_point_v<T>) {
-          const K bits = load<K>(in + i * sizeof(T));
-          nan += is_nan(std::bit_cast<T>(bits));
-          minus += bits == top_bit<K>;
-          plus += bits == 0;
-        }
-      }
       if constexpr (std::is_floating_point_v<T>) {
-        nans += nan;
-        negative_zeros += minus;
-        positive_zeros += plus;
+        bool nan = false, minus = false, plus = false;
+        for (i64 i = first; i < last; ++i) {
+          const K bits = load<K>(in + i * sizeof(T));
+          a[i] = number_key(bits) ^ flip;
+          nan |= K(bits & ~top_bit<K>) > infinity_bits<T>;
+          minus |= bits == top_bit<K>;
+          plus |= bits == 0;
+        }
+        if (nan) any_nan.store(true, std::memory_order_relaxed);
+        if (minus) negative_zero.store(true, std::memory_order_relaxed);
+        if (plus) positive_zero.store(true, std::memory_order_relaxed);
+      } else {
+        for (i64 i = first; i < last; ++i) a[i] = exact_key<T>(in + i * sizeof(T), flip);
       }
     });
     if constexpr (std::is_floating_point_v<T>) {
-      if (nans > 0) {
-        numbers = n - nans;
+      if (any_nan) {
+        for (i64 i = 0; i < n; ++i) numbers -= is_nan(load<T>(in + i * sizeof(T)));
         i64 number = 0, nan = numbers;
         for (i64 i = 0; i < n; ++i) {
           const K bits = load<K>(in + i * sizeof(T));
@@ -513,7 +552,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
       for (i64 i = first; i < last; ++i) store(out + i * sizeof(T), bits_of_key<T>(a[i], flip));
     });
     if constexpr (std::is_floating_point_v<T>) {
-      if (negative_zeros > 0 && positive_zeros > 0) {
+      if (negative_zero && positive_zero) {
         const T zero = descending ? T(0) : -T(0);  // the zero with the smaller key
         const K key = exact_key<T>(reinterpret_cast<const char*>(&zero), flip);
         char* to = out + (std::lower_bound(a, a + numbers, key) - a) * i64(sizeof(T));
@@ -528,7 +567,8 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
   }
 }
 
-// ---- lines of an array ------------------------------------------------------------------------------
+// ---- lines of an array
+// ------------------------------------------------------------------------------
 
 // line(in, out, threads, scratch) for every line along `axis`, contiguous at both ends: other lines
 // pass through tiles of several neighbours, so that whole cache lines are read and written.
@@ -539,8 +579,7 @@ void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
   const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
   const i64 in_step = in.layout->strides[axis] * in_size;
   const i64 out_step = out.layout->strides[axis] * out_size;
-  Dims shape = in.layout->shape, in_strides = in.layout->strides,
-       out_strides = out.layout->strides;
+  Dims shape = in.layout->shape, in_strides = in.layout->strides, out_strides = out.layout->strides;
   shape.erase(axis);
   in_strides.erase(axis);
   out_strides.erase(axis);
@@ -650,7 +689,7 @@ void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) 
     while (length > 1) {
       const i64 half = length / 2;
       for (int k = 0; k < together; ++k) {
-        base[k] += goes_on(sorted[base[k] + half - 1], value[k]) ? half : 0;
+        base[k] += half & -i64{goes_on(sorted[base[k] + half - 1], value[k])};
       }
       length -= half;
     }

@@ -50,7 +50,9 @@ class Tiles {
   std::int64_t inner_, width_, per_row_, count_;
 };
 
-// Scratch of the calling thread, 64-byte aligned, kept for its next call. One user at a time.
+// Scratch of the calling thread, 64-byte aligned, kept for its next call. One user of a slot at a
+// time.
+template <int Slot = 0>
 inline char* thread_scratch(std::size_t bytes) {
   struct Free {
     void operator()(char* p) const { std::free(p); }

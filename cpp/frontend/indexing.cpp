@@ -246,8 +246,8 @@ Array fitted(const Array& value, const Dims& shape) {
   return value.with(broadcast_to(v, shape));
 }
 
-// x[mask] = one value, which needs no positions: x = where(mask, value, x). False when the key is of
-// another kind.
+// x[mask] = one value, which needs no positions: x = where(mask, value, x). False when the key is
+// of another kind.
 bool assign_where(const Array& x, std::span<const IndexItem> key, const Operand& value) {
   if (key.size() != 1 || key[0].kind != Kind::array) return false;
   Array mask = key[0].array;
@@ -339,7 +339,8 @@ Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis) {
     value_error("take_along_axis: indices has ", indices.ndim(), " dimensions; it must have ",
                 x.ndim(), ", as many as x");
   }
-  // x with its axis reduced to the first element, so that the offsets along it are all that differs.
+  // x with its axis reduced to the first element, so that the offsets along it are all that
+  // differs.
   Layout others = x.layout;
   others.shape[a] = 1;
   others.size = checked_size(others.shape);

@@ -1,8 +1,10 @@
 // Linear algebra of the main namespace: everything is brought to the one verb Backend::matmul.
 #include "linear_algebra.hpp"
 
+#include "creation.hpp"
 #include "elementwise.hpp"
 #include "manipulation.hpp"
+#include "statistical.hpp"
 
 namespace arrayx {
 
@@ -25,10 +27,13 @@ Dims joined(Dims front, const Dims& back) {
   return front;
 }
 
-Array zeros_of(const Dims& shape, DType dtype, Device device) {
-  Element zero;
-  zero.dtype = dtype;
-  return full(shape, zero, device);
+// x with the strides of row-major order, a copy unless it has its elements in that order already.
+// BLAS rounds differently for transposed operands, and a result may not depend on a layout.
+Array row_major(const Array& x) {
+  const Array held = contiguous(x);
+  Layout layout = Layout::contiguous(x.shape());
+  layout.offset = held.layout.offset;
+  return held.with(std::move(layout));
 }
 
 // a @ b for operands of one dtype and at least two dimensions whose inner sizes agree.
@@ -36,17 +41,16 @@ Array product(const Array& a, const Array& b) {
   const std::int64_t m = a.shape()[a.ndim() - 2], k = a.shape().back(), n = b.shape().back();
   const Dims batch = broadcast_shapes(leading(a.shape()), leading(b.shape()));
   const Dims shape = joined(batch, Dims{m, n});
-  if (k == 0) return zeros_of(shape, a.dtype, a.device());  // sums of nothing
+  if (k == 0) return zeros(shape, a.dtype, a.device());  // sums of nothing
   if (b.ndim() == 2 && a.ndim() > 2 && a.size() > 0) {
-    // A stack times one matrix is one tall product. It is taken so even if that costs a copy: the
-    // result may not depend on the layout of a.
+    // A stack times one matrix is one tall product.
     const Array tall = reshape(a, Dims{a.size() / k, k}, std::nullopt);
     return reshape(product(tall, b), shape, false);
   }
   const Array out = empty(shape, a.dtype, a.device());
   if (out.size() == 0) return out;
-  backend_of(a).matmul(broadcast_to(a, joined(batch, Dims{m, k})),
-                       broadcast_to(b, joined(batch, Dims{k, n})), out);
+  backend_of(a).matmul(broadcast_to(row_major(a), joined(batch, Dims{m, k})),
+                       broadcast_to(row_major(b), joined(batch, Dims{k, n})), out);
   return out;
 }
 
@@ -124,7 +128,7 @@ Array tensordot(const Array& x1, const Array& x2, const Dims& x1_axes, const Dim
   const Dims free2 = free_axes(x2, contracted2, shape);
   check_shape(shape);
   // With no elements on either side the sizes of the matrices need not exist in int64.
-  if (x1.size() == 0 || x2.size() == 0) return zeros_of(shape, dtype, x1.device());
+  if (x1.size() == 0 || x2.size() == 0) return zeros(shape, dtype, x1.device());
   const Array out = product(astype(as_matrix(x1, free1, contracted1), dtype, false),
                             astype(as_matrix(x2, contracted2, free2), dtype, false));
   return reshape(out, shape, false);
@@ -146,8 +150,16 @@ Array vecdot(const Array& x1, const Array& x2, std::int64_t axis) {
     const Value operand(a);
     a = elementwise(Op::conj, std::span(&operand, 1));
   }
-  const Array out = product(expand_dims(astype(a, dtype, false), Dims{-2}),
-                            expand_dims(astype(b, dtype, false), Dims{-1}));
+  a = astype(a, dtype, false);
+  b = astype(b, dtype, false);
+  const std::int64_t k = a.shape().back();
+  // Many short vectors cost more to start one product each than to multiply and sum: 100000 of
+  // length 3 take 8 ms the one way, 0.6 ms the other. The choice rests on the shapes alone.
+  if (k > 0 && k <= 32 && std::max(a.size(), b.size()) > 8 * k) {
+    const Value operands[] = {a, b};
+    return sum(elementwise(Op::multiply, operands), Dims{-1}, dtype, false);
+  }
+  const Array out = product(expand_dims(a, Dims{-2}), expand_dims(b, Dims{-1}));
   return squeeze(out, Dims{-2, -1});
 }
 

@@ -37,7 +37,8 @@ void apply(Op op, DType compute, const Operand& a, const Operand& b, const Array
 
 void invert_in_place(const Array& flags) {
   const Operand operands[] = {flags};
-  if (flags.size() > 0) backend_of(flags).elementwise(Op::logical_not, DType::bool_, operands, flags);
+  if (flags.size() > 0)
+    backend_of(flags).elementwise(Op::logical_not, DType::bool_, operands, flags);
 }
 
 // The runs of equal elements in sorted order.

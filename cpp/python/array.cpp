@@ -48,7 +48,9 @@ PyObject* guarded(F&& f) noexcept {
 
 // ---- attributes -----------------------------------------------------------------------------
 
-PyObject* get_dtype(PyObject* self, void*) { return to_python(array_of(self).dtype); }
+PyObject* get_dtype(PyObject* self, void*) {
+  return to_python(array_of(self).dtype);
+}
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&] { return to_python(array_of(self).device()); });
 }
@@ -63,8 +65,12 @@ PyObject* get_strides(PyObject* self, void*) {
     return to_python(bytes);
   });
 }
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(array_of(self).ndim()); }
-PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(array_of(self).size()); }
+PyObject* get_ndim(PyObject* self, void*) {
+  return PyLong_FromLong(array_of(self).ndim());
+}
+PyObject* get_size(PyObject* self, void*) {
+  return PyLong_FromLongLong(array_of(self).size());
+}
 PyObject* get_itemsize(PyObject* self, void*) {
   return PyLong_FromLong(array_of(self).itemsize());
 }
@@ -127,8 +133,12 @@ PyObject* printed(PyObject* self, const char* function) {
   const Ref module(PyImport_ImportModule("arrayx._printing"));
   return module ? PyObject_CallMethod(module.get(), function, "O", self) : nullptr;
 }
-PyObject* array_repr(PyObject* self) { return printed(self, "array_repr"); }
-PyObject* array_str(PyObject* self) { return printed(self, "array_str"); }
+PyObject* array_repr(PyObject* self) {
+  return printed(self, "array_repr");
+}
+PyObject* array_str(PyObject* self) {
+  return printed(self, "array_str");
+}
 
 PyObject* array_format(PyObject* self, PyObject* spec) {
   return guarded([&]() -> PyObject* {
@@ -176,7 +186,9 @@ Ref nested_list(const T*& data, const Dims& shape, int axis) {
 }
 
 // x on the host, row-major.
-Array on_host(const Array& x) { return contiguous(astype(x, x.dtype, false, Device{})); }
+Array on_host(const Array& x) {
+  return contiguous(astype(x, x.dtype, false, Device{}));
+}
 
 PyObject* array_tolist(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -220,8 +232,8 @@ PyObject* array_complex(PyObject* self, PyObject*) {
 
 // ---- pickling -------------------------------------------------------------------------------
 
-// From protocol 5 on the elements travel in a PickleBuffer, which may stay out of band; before it as
-// bytes, of which the receiver makes a writable copy.
+// From protocol 5 on the elements travel in a PickleBuffer, which may stay out of band; before it
+// as bytes, of which the receiver makes a writable copy.
 PyObject* array_reduce(PyObject* self, PyObject* protocol_object) {
   return guarded([&]() -> PyObject* {
     const long protocol = PyLong_AsLong(protocol_object);
@@ -286,15 +298,13 @@ PyObject* array_to_device(PyObject* self, PyObject* const* args, Py_ssize_t coun
                           PyObject* names) {
   return guarded([&]() -> PyObject* {
     if (count != 1) {
-      type_error("to_device() takes 1 positional argument, the device, but ", count,
-                 " were given");
+      type_error("to_device() takes 1 positional argument, the device, but ", count, " were given");
     }
     PyObject* stream;
     keyword_arguments("to_device", args + 1, 0, names, {"stream"}, &stream);
     Device device;
     if (!device_from(args[0], device)) {
-      type_error("to_device() takes a Device or a string such as 'cpu', not ",
-                 type_name(args[0]));
+      type_error("to_device() takes a Device or a string such as 'cpu', not ", type_name(args[0]));
     }
     const Array& x = array_of(self);
     if (stream && stream != Py_None && device.type == DeviceType::cpu &&

@@ -1,4 +1,5 @@
 // asarray: arrays from Python scalars, nested sequences, buffers, and objects of other libraries.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -58,6 +59,7 @@ bool from_protocol(PyObject* object, std::optional<Device> device, std::optional
       if (copy_asked == false) value_error("memory of the CPU reaches ", target, " by a copy only");
       out = astype(out, out.dtype, false, target);
     } else if (copy_asked == true) {
+      WithoutGil guard(out.nbytes());
       out = copy(out);
     }
     return true;
@@ -87,6 +89,7 @@ class Nested {
  public:
   void discover(PyObject* object) { visit(object, 0); }
   bool has_arrays() const { return array_dtype_.has_value(); }
+  bool has_scalars() const { return std::find(seen_, seen_ + 5, true) != seen_ + 5; }
 
   // The dtype by the standard's rule; arrays among the items have theirs, scalars are weak beside
   // them.
@@ -189,7 +192,8 @@ class Nested {
     const Ref items = checked(PySequence_Fast(object, "a sequence was expected"));
     const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.get());
     if (rank_ >= 0 && depth >= rank_) {
-      value_error("the nested sequence is ragged: ", where(), " is a sequence where a number was "
+      value_error("the nested sequence is ragged: ", where(),
+                  " is a sequence where a number was "
                   "expected");
     }
     check_size(depth, size);
@@ -315,25 +319,53 @@ Value as_assignable(PyObject* object, const Array& target) {
   Nested nested;
   nested.discover(object);
   DType dtype = nested.dtype();
-  if (!nested.has_arrays() && kind(dtype) <= kind(target.dtype)) dtype = target.dtype;
+  if (!nested.has_arrays() && (!nested.has_scalars() || kind(dtype) <= kind(target.dtype))) {
+    dtype = target.dtype;
+  }
   return placed(nested.to_array(object, dtype), target.device());
 }
 
+namespace {
+
+// _core.asarray(obj, /, *, dtype=None, device=None, copy=None). What needs no change is handed back
+// itself.
+PyObject* asarray_function(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  try {
+    if (count != 1) {
+      type_error("asarray() takes 1 positional argument, the object, but ", count, " were given");
+    }
+    PyObject* given[3];
+    keyword_arguments("asarray", args + 1, 0, names, {"dtype", "device", "copy"}, given);
+    OptionalDType dtype;
+    if (given[0] && given[0] != Py_None && !dtype_from(given[0], dtype.emplace())) {
+      type_error("asarray(): dtype must be a dtype of arrayx or None, not ", type_name(given[0]));
+    }
+    std::optional<Device> device;
+    if (given[1] && given[1] != Py_None && !device_from(given[1], device.emplace())) {
+      type_error("asarray(): device must be a Device, its name or None, not ", type_name(given[1]));
+    }
+    const std::optional<bool> copy_asked = optional_bool(given[2]);
+    Array array = asarray(args[0], dtype, device, copy_asked);
+    if (is_array(args[0]) && copy_asked != true && array.storage == array_of(args[0]).storage) {
+      return Py_NewRef(args[0]);
+    }
+    return wrap(std::move(array));
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+PyMethodDef functions[] = {
+    {"asarray", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(asarray_function)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "asarray($module, obj, /, *, dtype=None, device=None, copy=None)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
 void bind_asarray(pybind11::module_& module) {
-  namespace py = pybind11;
-  module.def(
-      "asarray",
-      [](const py::object& object, OptionalDType dtype, std::optional<Device> device,
-         std::optional<bool> copy_asked) {
-        Array array = asarray(object.ptr(), dtype, device, copy_asked);
-        // What needs no change is handed back itself.
-        if (is_array(object.ptr()) && copy_asked != true && same_view(array, array_of(object.ptr()))) {
-          return object;
-        }
-        return py::reinterpret_steal<py::object>(wrap(std::move(array)));
-      },
-      py::arg("obj"), py::pos_only(), py::kw_only(), py::arg("dtype") = py::none(),
-      py::arg("device") = py::none(), py::arg("copy") = py::none());
+  if (PyModule_AddFunctions(module.ptr(), functions) < 0) throw pybind11::error_already_set();
 }
 
 }  // namespace arrayx::python

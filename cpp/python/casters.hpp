@@ -11,13 +11,13 @@
 namespace pybind11::detail {
 
 // A caster whose conversion from Python is `bool from(PyObject*, Type&)`.
-#define ARRAYX_CASTER_FROM(from) \
-  bool load(handle source, bool) { \
-    try { \
+#define ARRAYX_CASTER_FROM(from)                  \
+  bool load(handle source, bool) {                \
+    try {                                         \
       return source && from(source.ptr(), value); \
-    } catch (arrayx::python::PythonError&) { \
-      throw error_already_set(); \
-    } \
+    } catch (arrayx::python::PythonError&) {      \
+      throw error_already_set();                  \
+    }                                             \
   }
 
 template <>

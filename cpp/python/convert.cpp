@@ -28,8 +28,8 @@ void wide_integer(PyObject* object, Scalar& out) {
 // A NumPy dtype, or a scalar type such as numpy.float32, without importing NumPy.
 bool numpy_dtype_from(PyObject* object, DType& out) {
   const bool is_type = PyType_Check(object);
-  const char* type = is_type ? reinterpret_cast<PyTypeObject*>(object)->tp_name
-                             : Py_TYPE(object)->tp_name;
+  const char* type =
+      is_type ? reinterpret_cast<PyTypeObject*>(object)->tp_name : Py_TYPE(object)->tp_name;
   if (std::strncmp(type, is_type ? "numpy." : "numpy.dtype", is_type ? 6 : 11) != 0) return false;
   const Ref name = checked(PyUnicode_FromString("numpy"));
   const Ref numpy(PyImport_GetModule(name.get()));
@@ -194,14 +194,29 @@ void set_python_error() noexcept {
   } catch (const Error& error) {
     PyObject* type = PyExc_RuntimeError;
     switch (error.kind()) {
-      case ErrorKind::value: type = PyExc_ValueError; break;
-      case ErrorKind::type: type = PyExc_TypeError; break;
-      case ErrorKind::index: type = PyExc_IndexError; break;
-      case ErrorKind::overflow: type = PyExc_OverflowError; break;
-      case ErrorKind::memory: type = PyExc_MemoryError; break;
-      case ErrorKind::buffer: type = PyExc_BufferError; break;
-      case ErrorKind::not_implemented: type = PyExc_NotImplementedError; break;
-      case ErrorKind::runtime: break;
+      case ErrorKind::value:
+        type = PyExc_ValueError;
+        break;
+      case ErrorKind::type:
+        type = PyExc_TypeError;
+        break;
+      case ErrorKind::index:
+        type = PyExc_IndexError;
+        break;
+      case ErrorKind::overflow:
+        type = PyExc_OverflowError;
+        break;
+      case ErrorKind::memory:
+        type = PyExc_MemoryError;
+        break;
+      case ErrorKind::buffer:
+        type = PyExc_BufferError;
+        break;
+      case ErrorKind::not_implemented:
+        type = PyExc_NotImplementedError;
+        break;
+      case ErrorKind::runtime:
+        break;
     }
     PyErr_SetString(type, error.what());
   } catch (pybind11::error_already_set& error) {

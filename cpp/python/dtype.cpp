@@ -13,22 +13,28 @@ namespace {
 // ---- DType ----------------------------------------------------------------------------------
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
   Py_hash_t hash;
 };
 
 PyObject* dtype_objects[dtype_count] = {};
 
-DTypeObject* self_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self); }
+DTypeObject* self_of(PyObject* self) {
+  return reinterpret_cast<DTypeObject*>(self);
+}
 
 char kind_letter(DType d) {
   switch (kind(d)) {
-    case Kind::bool_: return 'b';
-    case Kind::signed_: return 'i';
-    case Kind::unsigned_: return 'u';
-    case Kind::real: return 'f';
-    case Kind::complex: break;
+    case Kind::bool_:
+      return 'b';
+    case Kind::signed_:
+      return 'i';
+    case Kind::unsigned_:
+      return 'u';
+    case Kind::real:
+      return 'f';
+    case Kind::complex:
+      break;
   }
   return 'c';
 }
@@ -42,9 +48,9 @@ Py_hash_t numpy_hash(DType d) {
   const unsigned probe = 1;
   const bool little = reinterpret_cast<const unsigned char&>(probe) == 1;
   const char order = size == 1 ? '|' : little ? '<' : '>';
-  const Ref key = checked(Py_BuildValue("(ccKnn)", kind_letter(d), order, 0ULL,
-                                        static_cast<Py_ssize_t>(size),
-                                        static_cast<Py_ssize_t>(alignment)));
+  const Ref key =
+      checked(Py_BuildValue("(ccKnn)", kind_letter(d), order, 0ULL, static_cast<Py_ssize_t>(size),
+                            static_cast<Py_ssize_t>(alignment)));
   const Py_hash_t hash = PyObject_Hash(key.get());
   if (hash == -1 && PyErr_Occurred()) throw PythonError{};
   return hash;
@@ -54,7 +60,9 @@ PyObject* dtype_repr(PyObject* self) {
   return PyUnicode_FromFormat("arrayx.%s", name(self_of(self)->dtype).data());
 }
 
-Py_hash_t dtype_hash(PyObject* self) { return self_of(self)->hash; }
+Py_hash_t dtype_hash(PyObject* self) {
+  return self_of(self)->hash;
+}
 
 PyObject* dtype_compare(PyObject* self, PyObject* other, int operation) {
   if (operation != Py_EQ && operation != Py_NE) Py_RETURN_NOTIMPLEMENTED;
@@ -65,9 +73,9 @@ PyObject* dtype_compare(PyObject* self, PyObject* other, int operation) {
     const Ref other_name(PyObject_GetAttrString(other, "name"));
     const Ref native(PyObject_GetAttrString(other, "isnative"));
     if (!other_name || !native) return nullptr;
-    equal = native.get() == Py_True && PyUnicode_Check(other_name.get()) &&
-            PyUnicode_CompareWithASCIIString(other_name.get(), name(self_of(self)->dtype).data()) ==
-                0;
+    equal =
+        native.get() == Py_True && PyUnicode_Check(other_name.get()) &&
+        PyUnicode_CompareWithASCIIString(other_name.get(), name(self_of(self)->dtype).data()) == 0;
   } else {
     Py_RETURN_NOTIMPLEMENTED;
   }
@@ -120,11 +128,12 @@ PyTypeObject device_type = {PyVarObject_HEAD_INIT(nullptr, 0)};
 // ---- Device ---------------------------------------------------------------------------------
 
 struct DeviceObject {
-  PyObject_HEAD
-  Device device;
+  PyObject_HEAD Device device;
 };
 
-Device device_of(PyObject* self) { return reinterpret_cast<DeviceObject*>(self)->device; }
+Device device_of(PyObject* self) {
+  return reinterpret_cast<DeviceObject*>(self)->device;
+}
 
 // "cpu", "cuda" (the first one) or "cuda:N"; false for other text.
 bool parse_device(const char* text, Device& out) {
@@ -197,7 +206,9 @@ PyObject* device_compare(PyObject* self, PyObject* other, int operation) {
 PyObject* device_type_name(PyObject* self, void*) {
   return PyUnicode_FromString(device_of(self).type == DeviceType::cpu ? "cpu" : "cuda");
 }
-PyObject* device_index(PyObject* self, void*) { return PyLong_FromLong(device_of(self).index); }
+PyObject* device_index(PyObject* self, void*) {
+  return PyLong_FromLong(device_of(self).index);
+}
 PyObject* device_reduce(PyObject* self, PyObject*) {
   return Py_BuildValue("(O(s))", &device_type, device_name(device_of(self)).c_str());
 }
@@ -238,10 +249,16 @@ PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullp
 
 }  // namespace
 
-bool is_dtype(PyObject* object) { return Py_IS_TYPE(object, &dtype_type); }
-DType dtype_of_object(PyObject* object) { return self_of(object)->dtype; }
+bool is_dtype(PyObject* object) {
+  return Py_IS_TYPE(object, &dtype_type);
+}
+DType dtype_of_object(PyObject* object) {
+  return self_of(object)->dtype;
+}
 
-PyObject* to_python(DType dtype) { return Py_NewRef(dtype_objects[static_cast<int>(dtype)]); }
+PyObject* to_python(DType dtype) {
+  return Py_NewRef(dtype_objects[static_cast<int>(dtype)]);
+}
 
 PyObject* to_python(Device device) {
   static PyObject* cpu = nullptr;

@@ -14,14 +14,15 @@ namespace arrayx::python {
 namespace {
 
 struct FunctionObject {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   Op op;
   PyObject* wrapped;
   PyObject* weak_references;
 };
 
-FunctionObject* function_of(PyObject* self) { return reinterpret_cast<FunctionObject*>(self); }
+FunctionObject* function_of(PyObject* self) {
+  return reinterpret_cast<FunctionObject*>(self);
+}
 
 const char* argument_name(Op op, int i) {
   constexpr const char* binary[] = {"x1", "x2"};
@@ -31,8 +32,9 @@ const char* argument_name(Op op, int i) {
 
 void refuse_argument(Op op, int i, PyObject* object) {
   type_error(info(op).name, "(): ", argument_name(op, i),
-             info(op).arity == 1 ? " must be an Array, not " : " must be an Array or a Python "
-                                                               "scalar, not ",
+             info(op).arity == 1 ? " must be an Array, not "
+                                 : " must be an Array or a Python "
+                                   "scalar, not ",
              type_name(object));
 }
 
@@ -48,8 +50,9 @@ PyObject* call_general(Op op, PyObject* const* args, int count) {
     }
   }
   if (!any_array) {
-    type_error(info(op).name, count == 1 ? "(): x must be an Array, not "
-                                         : "(): at least one argument must be an Array; x1 is ",
+    type_error(info(op).name,
+               count == 1 ? "(): x must be an Array, not "
+                          : "(): at least one argument must be an Array; x1 is ",
                type_name(args[count > 1 ? count - 2 : 0]));
   }
   Array out;
@@ -116,13 +119,17 @@ PyObject* bind_to(PyObject* self, PyObject* object, PyObject*) {
 PyObject* get_name(PyObject* self, void*) {
   return PyUnicode_FromString(info(function_of(self)->op).name);
 }
-PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("arrayx"); }
+PyObject* get_module(PyObject*, void*) {
+  return PyUnicode_FromString("arrayx");
+}
 // The attributes that the Python function answers for.
 PyObject* get_from_wrapped(PyObject* self, void* name) {
   PyObject* wrapped = function_of(self)->wrapped;
   return PyObject_GetAttrString(wrapped ? wrapped : Py_None, static_cast<const char*>(name));
 }
-PyObject* reduce(PyObject* self, PyObject*) { return get_name(self, nullptr); }
+PyObject* reduce(PyObject* self, PyObject*) {
+  return get_name(self, nullptr);
+}
 
 char doc_name[] = "__doc__", annotations_name[] = "__annotations__",
      type_params_name[] = "__type_params__";

@@ -141,6 +141,24 @@ struct Parameter<OnDevice> {
   }
 };
 
+// A diagonal: any int, since beyond the matrix all are alike.
+struct Diagonal {
+  std::int64_t k;
+  operator std::int64_t() const { return k; }
+};
+template <>
+struct Parameter<Diagonal> {
+  static std::string expected() { return "an int"; }
+  static bool read(PyObject* object, Diagonal& out) {
+    if (!PyIndex_Check(object)) return false;
+    const Ref index = checked(PyNumber_Index(object));
+    int overflow = 0;
+    out.k = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
+    if (overflow != 0) out.k = overflow > 0 ? INT64_MAX : INT64_MIN;
+    return true;
+  }
+};
+
 // ---- results --------------------------------------------------------------------------------
 
 py::object result(Array&& array) {
@@ -284,12 +302,12 @@ void creation(py::module_& m) {
       "start", "stop", "num", "dtype", "device", "endpoint");
   define(
       m, "eye",
-      [](std::int64_t n_rows, Axis n_cols, std::int64_t k, OptionalDType dtype, OnDevice device) {
+      [](std::int64_t n_rows, Axis n_cols, Diagonal k, OptionalDType dtype, OnDevice device) {
         return eye(n_rows, n_cols, k, dtype.value_or(default_float), device);
       },
       "n_rows", "n_cols", "k", "dtype", "device");
-  define(m, "tril", [](const Array& x, std::int64_t k) { return tril(x, k); }, "x", "k");
-  define(m, "triu", [](const Array& x, std::int64_t k) { return triu(x, k); }, "x", "k");
+  define(m, "tril", [](const Array& x, Diagonal k) { return tril(x, k); }, "x", "k");
+  define(m, "triu", [](const Array& x, Diagonal k) { return triu(x, k); }, "x", "k");
   define(
       m, "meshgrid",
       [](const std::vector<Array>& arrays, bool matrix_indexing) {
@@ -331,7 +349,7 @@ void manipulation(py::module_& m) {
       "arrays", "axis");
   define(
       m, "diagonal",
-      [](const Array& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
+      [](const Array& x, Diagonal offset, std::int64_t axis1, std::int64_t axis2) {
         return diagonal(x, offset, axis1, axis2);
       },
       "x", "offset", "axis1", "axis2");

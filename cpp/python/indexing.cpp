@@ -1,4 +1,5 @@
 // Subscripts, iteration and membership of Array: Python's keys become the frontend's IndexItems.
+#include <cstring>
 #include <vector>
 
 #include "array_type.hpp"
@@ -7,7 +8,9 @@ namespace arrayx::python {
 
 namespace {
 
-bool is_plain_int(PyObject* object) { return PyLong_Check(object) && !PyBool_Check(object); }
+bool is_plain_int(PyObject* object) {
+  return PyLong_Check(object) && !PyBool_Check(object);
+}
 
 std::int64_t index_value(PyObject* object) {
   const Py_ssize_t value = PyNumber_AsSsize_t(object, PyExc_IndexError);
@@ -37,9 +40,10 @@ void make_array_item(IndexItem& item, Array array) {
 }
 
 [[noreturn]] void refuse_index(PyObject* object) {
-  index_error("an index is an int, a slice, an ellipsis, None, an array of integers or bools, or a "
-              "tuple of these, not ",
-              type_name(object));
+  index_error(
+      "an index is an int, a slice, an ellipsis, None, an array of integers or bools, or a "
+      "tuple of these, not ",
+      type_name(object));
 }
 
 IndexItem parse_item(PyObject* object, Device device) {
@@ -130,8 +134,8 @@ bool simple_view(const Array& x, PyObject* key, Layout& view) {
     } else {
       IndexItem item;
       parse_slice(entries[i], item);
-      const SliceRange range = normalize_slice(n, item.has_start, item.start, item.has_stop,
-                                               item.stop, item.step);
+      const SliceRange range =
+          normalize_slice(n, item.has_start, item.start, item.has_stop, item.stop, item.step);
       if (range.count > 0) view.offset += range.start * view.strides[axis];
       if (range.count > 1) view.strides[axis] *= range.step;
       view.shape[axis] = range.count;
@@ -170,12 +174,20 @@ PyObject* subscript(PyObject* self, PyObject* key) {
 
 int assign_subscript(PyObject* self, PyObject* key, PyObject* object) {
   try {
-    const Array x = array_of(self);
+    const Array& x = array_of(self);
     if (!object) type_error("elements of an array cannot be deleted");
     const Value value = as_assignable(object, x);
-    Array view = x;
+    Array view{x.storage, {}, x.dtype};
     std::vector<IndexItem> items;
-    if (!simple_view(x, key, view.layout)) {
+    if (simple_view(x, key, view.layout)) {
+      check_writable(x, "the array");  // the view alone does not show that x repeats elements
+      const Scalar* scalar = std::get_if<Scalar>(&value);
+      if (scalar && view.ndim() == 0 && x.device().type == DeviceType::cpu &&
+          scalar_dtype(*scalar, x.dtype) == x.dtype) {
+        std::memcpy(view.data(), to_element(*scalar, x.dtype).bytes, x.itemsize());
+        return 0;
+      }
+    } else {
       view.layout = x.layout;
       items = parse_key(key, x.device());
     }
@@ -229,8 +241,7 @@ int contains(PyObject* self, PyObject* object) {
 // ---- iteration along the first axis ----------------------------------------------------------
 
 struct IteratorObject {
-  PyObject_HEAD
-  PyObject* array;
+  PyObject_HEAD PyObject* array;
   Py_ssize_t next;
 };
 

@@ -59,7 +59,9 @@ struct ManagedVersioned {
 
 }  // namespace dlpack
 
-int alignment_of(DType d) { return is_complex(d) ? itemsize(d) / 2 : itemsize(d); }
+int alignment_of(DType d) {
+  return is_complex(d) ? itemsize(d) / 2 : itemsize(d);
+}
 
 // Runs f with the GIL held; does nothing while the interpreter is shutting down, when what f would
 // free is about to go anyway.
@@ -155,29 +157,40 @@ DType dtype_of_format(const char* format, Py_ssize_t size) {
   bool known = *text != '\0';
   int letters = 1;
   switch (*text) {
-    case '?': wanted = Kind::bool_; break;
+    case '?':
+      wanted = Kind::bool_;
+      break;
     case 'b':
     case 'h':
     case 'i':
     case 'l':
     case 'q':
-    case 'n': wanted = Kind::signed_; break;
+    case 'n':
+      wanted = Kind::signed_;
+      break;
     case 'B':
     case 'H':
     case 'I':
     case 'L':
     case 'Q':
-    case 'N': wanted = Kind::unsigned_; break;
+    case 'N':
+      wanted = Kind::unsigned_;
+      break;
     case 'f':
-    case 'd': wanted = Kind::real; break;
+    case 'd':
+      wanted = Kind::real;
+      break;
     case 'F':
-    case 'D': wanted = Kind::complex; break;
+    case 'D':
+      wanted = Kind::complex;
+      break;
     case 'Z':
       wanted = Kind::complex;
       known = text[1] == 'f' || text[1] == 'd';
       letters = 2;
       break;
-    default: known = false;
+    default:
+      known = false;
   }
   if (known && text[letters] == '\0') {
     for (const DTypeInfo& row : dtype_table) {
@@ -219,8 +232,17 @@ Array from_buffer(PyObject* object, bool may_copy) {
   ForeignView view;
   view.dtype = dtype_of_format(buffer.format, buffer.itemsize);
   view.data = static_cast<char*>(buffer.buf);
-  view.shape.assign(buffer.shape, buffer.shape + buffer.ndim);
-  view.strides.assign(buffer.strides, buffer.strides + buffer.ndim);
+  if (buffer.shape) {
+    view.shape.assign(buffer.shape, buffer.shape + buffer.ndim);
+  } else if (buffer.ndim > 0) {
+    view.shape.push_back(buffer.len / buffer.itemsize);
+  }
+  if (buffer.strides) {
+    view.strides.assign(buffer.strides, buffer.strides + buffer.ndim);
+  } else {  // ctypes leaves them out although they are asked for
+    view.strides = Layout::contiguous(view.shape).strides;
+    for (std::int64_t& stride : view.strides) stride *= buffer.itemsize;
+  }
   // Zero-size views may point anywhere, so nothing is shared; NumPy's scalars export read-only
   // memory of rank 0, which is better copied than kept unwritable.
   const bool tiny = checked_size(view.shape) == 0 || (buffer.ndim == 0 && buffer.readonly);
@@ -393,8 +415,8 @@ PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, 
       const Device device = x.device();
       if (type != static_cast<long>(device.type) || id != device.index) {
         if (type != dlpack::cpu) {
-          raise(ErrorKind::buffer, "cannot export an array on ", device,
-                " to DLPack's device (", type, ", ", id, ")");
+          raise(ErrorKind::buffer, "cannot export an array on ", device, " to DLPack's device (",
+                type, ", ", id, ")");
         }
         if (device.type != DeviceType::cpu) {
           if (wants_copy == false) {
@@ -414,8 +436,8 @@ PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, 
       is_copy = true;
     }
     if (major >= 1) {
-      const std::uint64_t flags = (x.writable() ? 0 : dlpack::read_only) |
-                                  (is_copy ? dlpack::is_copied : 0);
+      const std::uint64_t flags =
+          (x.writable() ? 0 : dlpack::read_only) | (is_copy ? dlpack::is_copied : 0);
       return make_capsule<dlpack::ManagedVersioned>(std::move(x), flags);
     }
     if (!x.writable()) {
@@ -522,14 +544,14 @@ Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<
           "), which arrayx cannot use; pass device='cpu' to have it copied");
   }
   const Ref method = checked(PyObject_GetAttrString(object, "__dlpack__"));
-  const Ref keywords = checked(Py_BuildValue("{s:(ii)}", "max_version", dlpack::major_version,
-                                             dlpack::minor_version));
+  const Ref keywords = checked(
+      Py_BuildValue("{s:(ii)}", "max_version", dlpack::major_version, dlpack::minor_version));
   if (!on_host) {
     const Ref cpu = checked(Py_BuildValue("(ii)", dlpack::cpu, 0));
     if (PyDict_SetItemString(keywords.get(), "dl_device", cpu.get()) < 0) throw PythonError{};
   }
-  if (wants_copy && PyDict_SetItemString(keywords.get(), "copy",
-                                         *wants_copy ? Py_True : Py_False) < 0) {
+  if (wants_copy &&
+      PyDict_SetItemString(keywords.get(), "copy", *wants_copy ? Py_True : Py_False) < 0) {
     throw PythonError{};
   }
   const Ref nothing = checked(PyTuple_New(0));
@@ -599,8 +621,7 @@ void bind_interchange(pybind11::module_& module) {
       [](const pybind11::object& x, std::optional<Device> device, std::optional<bool> copy) {
         return from_dlpack(x.ptr(), device, copy);
       },
-      pybind11::arg("x"), pybind11::pos_only(),
-      pybind11::kw_only(),
+      pybind11::arg("x"), pybind11::pos_only(), pybind11::kw_only(),
       pybind11::arg("device") = pybind11::none(), pybind11::arg("copy") = pybind11::none());
 }
 

@@ -8,7 +8,9 @@ namespace py = pybind11;
 namespace arrayx::python {
 namespace {
 
-Device or_default(std::optional<Device> device) { return device.value_or(default_device()); }
+Device or_default(std::optional<Device> device) {
+  return device.value_or(default_device());
+}
 
 void bind_process(py::module_& module) {
   module.def(

@@ -1,6 +1,6 @@
 // The Python objects of the core — Array, DType, Device — and the conversions between Python values
-// and C++ ones that every binding uses. The conversions that return bool say "not of that kind" with
-// false and throw when the object is of that kind but cannot be converted.
+// and C++ ones that every binding uses. The conversions that return bool say "not of that kind"
+// with false and throw when the object is of that kind but cannot be converted.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -16,18 +16,23 @@ namespace arrayx::python {
 // ---- Array ----------------------------------------------------------------------------------
 
 struct ArrayObject {
-  PyObject_HEAD
-  Array array;
+  PyObject_HEAD Array array;
   PyObject* weak_references;
 };
 extern PyTypeObject array_type;
 
-inline bool is_array(PyObject* object) { return Py_IS_TYPE(object, &array_type); }
+inline bool is_array(PyObject* object) {
+  return Py_IS_TYPE(object, &array_type);
+}
 // The array inside; `object` is known to be an Array.
-inline Array& array_of(PyObject* object) { return reinterpret_cast<ArrayObject*>(object)->array; }
+inline Array& array_of(PyObject* object) {
+  return reinterpret_cast<ArrayObject*>(object)->array;
+}
 // A new reference; throws std::bad_alloc when there is no memory for the object.
 PyObject* wrap(Array&& array);
-inline PyObject* wrap(const Array& array) { return wrap(Array(array)); }
+inline PyObject* wrap(const Array& array) {
+  return wrap(Array(array));
+}
 
 // ---- DType ----------------------------------------------------------------------------------
 

@@ -241,12 +241,24 @@ PyObject* to_index(PyObject* self) {
 PyObject* array_compare(PyObject* self, PyObject* other, int operation) {
   Op op = Op::equal;
   switch (operation) {
-    case Py_LT: op = Op::less; break;
-    case Py_LE: op = Op::less_equal; break;
-    case Py_EQ: op = Op::equal; break;
-    case Py_NE: op = Op::not_equal; break;
-    case Py_GT: op = Op::greater; break;
-    case Py_GE: op = Op::greater_equal; break;
+    case Py_LT:
+      op = Op::less;
+      break;
+    case Py_LE:
+      op = Op::less_equal;
+      break;
+    case Py_EQ:
+      op = Op::equal;
+      break;
+    case Py_NE:
+      op = Op::not_equal;
+      break;
+    case Py_GT:
+      op = Op::greater;
+      break;
+    case Py_GE:
+      op = Op::greater_equal;
+      break;
   }
   return apply_binary(op, self, other);
 }

@@ -22,8 +22,15 @@ constexpr int reduce_chunk(int real_bytes) {
   return 16 * reduce_lanes(real_bytes);
 }
 
-// The widest block of accumulators a columns kernel takes, in bytes.
-inline constexpr int max_column_bytes = 2048;
+// A columns kernel works on segments of this many bytes of accumulators: on a 4096 × 4096 array 8
+// KiB read a fifth faster than 2 KiB.
+inline constexpr int max_column_bytes = 8192;
+// Elements a columns kernel takes at most (where the order matters), and the workspace it needs:
+// the lanes of a segment, as many centers, and a level for each doubling of the number of chunks.
+constexpr std::int64_t max_column_length(int real_bytes) {
+  return std::int64_t{reduce_chunk(real_bytes)} << 12;
+}
+inline constexpr int columns_workspace = (16 + 16 + 14) * max_column_bytes;
 
 // out[r] = reduction of in[r][0 … n), n ≥ 1; elements contiguous, row_stride in bytes.
 // center[r] is what sum_squared_deviations subtracts, else null.
@@ -31,7 +38,8 @@ using ReduceRowsKernel = void (*)(const char* in, std::int64_t row_stride, std::
                                   std::int64_t n, const void* center, void* out);
 // out[c] = reduction of in[0 … n)[c], n ≥ 1; columns contiguous, row_stride in bytes.
 using ReduceColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::int64_t n,
-                                     std::int64_t columns, const void* center, void* out);
+                                     std::int64_t columns, const void* center, void* workspace,
+                                     void* out);
 // left[i] = left[i] combined with right[i].
 using MergeKernel = void (*)(void* left, const void* right, std::int64_t n);
 

@@ -28,7 +28,7 @@ ARRAYX_HD Complex<V> swap_parts(Complex<V> z) {
 }
 
 template <class V>
-ARRAYX_HD mask_t<V> is_finite(Complex<V> z) {
+ARRAYX_HD mask_t<V> finite_parts(Complex<V> z) {
   return ops::is_finite(z.re) & ops::is_finite(z.im);
 }
 
@@ -150,6 +150,7 @@ ARRAYX_HD_NOINLINE Complex<f64> divide_special(Complex<f64> z, Complex<f64> w) {
   return {(z.re * ratio + z.im) * scale, (z.im * ratio - z.re) * scale};
 }
 
+// a b + c d, both of one sign.
 template <class V>
 ARRAYX_HD V sum_of_products(V a, V b, V c, V d) {
   return mul_add(a, b, c * d);
@@ -191,7 +192,7 @@ ARRAYX_HD Complex<V> complex_divide(Complex<V> z, Complex<V> w) {
   const V m = larger(fabs(z.re), fabs(z.im)), n = larger(fabs(w.re), fabs(w.im));
   const V one = constant<V>(1), zero = constant<V>(0);
   const mask_t<V> ordinary = (squares_in_range(m) | (m == zero)) & squares_in_range(n);
-  if (all(ordinary & is_finite(z) & is_finite(w))) return quotient(z, w);
+  if (all(ordinary & finite_parts(z) & finite_parts(w))) return quotient(z, w);
   const Scaling<V> a = scaling_of(m), b = scaling_of(n);
   // Where both were scaled the same way there is nothing to undo.
   const mask_t<V> same = a.scale == b.scale;
@@ -199,7 +200,7 @@ ARRAYX_HD Complex<V> complex_divide(Complex<V> z, Complex<V> w) {
   Complex<V> r = quotient(Complex<V>{z.re * a.scale, z.im * a.scale},
                           Complex<V>{w.re * b.scale, w.im * b.scale});
   r = {(r.re * first) * second, (r.im * first) * second};
-  const mask_t<V> special = (n == zero) | !(is_finite(z) & is_finite(w));
+  const mask_t<V> special = (n == zero) | !(finite_parts(z) & finite_parts(w));
   if (any(special)) patch_lanes<V>(special, r, divide_special, z, w);
   return r;
 }
@@ -207,7 +208,7 @@ ARRAYX_HD Complex<V> complex_divide(Complex<V> z, Complex<V> w) {
 template <class V>
 ARRAYX_HD Complex<V> complex_reciprocal(Complex<V> z) {
   const V m = larger(fabs(z.re), fabs(z.im));
-  const mask_t<V> ordinary = squares_in_range(m) & is_finite(z);
+  const mask_t<V> ordinary = squares_in_range(m) & finite_parts(z);
   V x = z.re, y = z.im, scale = constant<V>(1);
   if (any(!ordinary)) {
     scale = scaling_of(m).scale;
@@ -217,7 +218,7 @@ ARRAYX_HD Complex<V> complex_reciprocal(Complex<V> z) {
   const V d = sum_of_products(x, x, y, y);
   Complex<V> r{(x / d) * scale, (-y / d) * scale};
   if (any(!ordinary)) {
-    const mask_t<V> special = (m == constant<V>(0)) | !is_finite(z);
+    const mask_t<V> special = (m == constant<V>(0)) | !finite_parts(z);
     if (any(special)) {
       patch_lanes<V>(special, r, [](Complex<f64> w) { return divide_special({1, 0}, w); }, z);
     }
@@ -231,7 +232,7 @@ ARRAYX_HD Complex<V> complex_sign(Complex<V> z) {
   const V zero = constant<V>(0), one = constant<V>(1);
   const V m = larger(fabs(z.re), fabs(z.im));
   V x = z.re, y = z.im;
-  const mask_t<V> ordinary = squares_in_range(m) & is_finite(z);
+  const mask_t<V> ordinary = squares_in_range(m) & finite_parts(z);
   if (any(!ordinary)) {
     const V scale = scaling_of(m).scale;
     x = x * scale;
@@ -263,7 +264,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_sqrt(Complex<V> z) {
   const V zero = constant<V>(0), one = constant<V>(1), half = constant<V>(0.5);
   V x = fabs(z.re), y = fabs(z.im);
   const V m = larger(x, y);
-  const mask_t<V> ordinary = squares_in_range(m) & is_finite(z);
+  const mask_t<V> ordinary = squares_in_range(m) & finite_parts(z);
   const bool rare = any(!ordinary);
   V root_unscale = one;
   if (rare) {
@@ -282,7 +283,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_sqrt(Complex<V> z) {
   const mask_t<V> left = z.re < zero;
   Complex<V> r{select(left, b, a), select(left, a, b)};
   r.im = copysign(r.im, z.im);
-  if (rare && any(!is_finite(z))) patch_lanes<V>(!is_finite(z), r, sqrt_special, z);
+  if (rare && any(!finite_parts(z))) patch_lanes<V>(!finite_parts(z), r, sqrt_special, z);
   return r;
 }
 
@@ -354,7 +355,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_exp(Complex<V> z) {
   if (rare) r = choose(extreme, extreme_exp(DoubleWord<V>{z.re, constant<V>(0)}, t, 0), r);
   // Zeros lose their sign in the sums.
   r.im = copysign(r.im, t.sin.hi);
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, exp_special, z);
   return r;
 }
@@ -383,7 +384,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_expm1(Complex<V> z) {
     const Complex<V> large = complex_exp(z);
     r = choose(extreme, {select(z.re < zero, -one, large.re), large.im}, r);
   }
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, expm1_special, z);
   return r;
 }
@@ -532,7 +533,7 @@ ARRAYX_HD Complex<V> sinh_or_cosh(Complex<V> z) {
 template <class V>
 ARRAYX_HD_NOINLINE Complex<V> complex_sinh(Complex<V> z) {
   Complex<V> r = sinh_or_cosh<false>(z);
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, sinh_special, z);
   return r;
 }
@@ -540,7 +541,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_sinh(Complex<V> z) {
 template <class V>
 ARRAYX_HD_NOINLINE Complex<V> complex_cosh(Complex<V> z) {
   Complex<V> r = sinh_or_cosh<true>(z);
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, cosh_special, z);
   return r;
 }
@@ -571,7 +572,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_tanh(Complex<V> z) {
     im = select(tiny & tiny_angle, z.im, im);
   }
   Complex<V> r{copysign(re, z.re), copysign(im, times_sign(t.sin.hi, t.cos.hi))};
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, tanh_special, z);
   return r;
 }
@@ -669,7 +670,7 @@ ARRAYX_HD Complex<V> complex_asin(Complex<V> z) {
   const V x = fabs(z.re), y = fabs(z.im);
   const InverseSineParts<V> p = inverse_sine_parts(x, y);
   Complex<V> r{copysign(angle(x, p.product), z.re), copysign(p.imaginary, z.im)};
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) {
     patch_lanes<V>(
         special, r, [](Complex<f64> w) { return swap_parts(asinh_special(swap_parts(w))); }, z);
@@ -690,7 +691,7 @@ ARRAYX_HD_NOINLINE Complex<V> complex_acos(Complex<V> z) {
     factor = select(far, constant<V>(1), factor);
   }
   Complex<V> r{factor * angle(n, d), -copysign(p.imaginary, z.im)};
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, acos_special, z);
   return r;
 }
@@ -740,141 +741,188 @@ ARRAYX_HD_NOINLINE Complex<V> complex_atanh(Complex<V> z) {
     r.im = select(far, constant<V>(half_pi_hi), r.im);
   }
   r = {copysign(r.re, z.re), copysign(r.im, z.im)};
-  const mask_t<V> special = !is_finite(z);
+  const mask_t<V> special = !finite_parts(z);
   if (any(special)) patch_lanes<V>(special, r, atanh_special, z);
   return r;
 }
 
 // ---------------------------------------------------------------------------- powers
 
-using Double = DoubleWord<f64>;
-
 // The angle of (x, y), x and y finite and not both zero, to 2^-64. atan(k/32) + a short series.
-ARRAYX_HD_NOINLINE Double angle_double_word(f64 y, f64 x) {
-  static constexpr f64 table[33][2] = {{0x0.0p+0, 0x0.0p+0},
-                                       {0x1.ffd55bba97625p-6, -0x1.5ec431444912cp-60},
-                                       {0x1.ff55bb72cfdeap-5, -0x1.c934d86d23f1dp-60},
-                                       {0x1.7ee182602f10fp-4, -0x1.cfb654c0c3d98p-58},
-                                       {0x1.fd5ba9aac2f6ep-4, -0x1.cd37686760c17p-59},
-                                       {0x1.3d6eee8c6626cp-3, 0x1.61a3b0ce9281bp-57},
-                                       {0x1.7b97b4bce5b02p-3, 0x1.347b0b4f881cap-58},
-                                       {0x1.b90d7529260a2p-3, 0x1.17b10d2e0e5abp-61},
-                                       {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
-                                       {0x1.18bf5a30bf178p-2, 0x1.30ca4748b1bf9p-57},
-                                       {0x1.362773707ebccp-2, -0x1.963a544b672d8p-57},
-                                       {0x1.530ad9951cd4ap-2, -0x1.2566480884082p-57},
-                                       {0x1.6f61941e4def1p-2, -0x1.c63aae6f6e918p-56},
-                                       {0x1.8b24d394a1b25p-2, 0x1.b6d0ba3748fa8p-56},
-                                       {0x1.a64eec3cc23fdp-2, -0x1.24dec1b50b7ffp-56},
-                                       {0x1.c0db4c94ec9f0p-2, -0x1.cc1ce70934c34p-56},
-                                       {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},
-                                       {0x1.f40dd0b541418p-2, -0x1.a3992dc382a23p-57},
-                                       {0x1.0657e94db30d0p-1, -0x1.d5b495f6349e6p-56},
-                                       {0x1.1255d9bfbd2a9p-1, -0x1.2bdaee1c0ee35p-58},
-                                       {0x1.1e00babdefeb4p-1, -0x1.928df287a668fp-58},
-                                       {0x1.2958e59308e31p-1, -0x1.09e73b0c6c087p-56},
-                                       {0x1.345f01cce37bbp-1, 0x1.1021137c71102p-55},
-                                       {0x1.3f13fb89e96f4p-1, 0x1.ecf8b492644f0p-56},
-                                       {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
-                                       {0x1.538f57b89061fp-1, -0x1.1bb74abda520cp-55},
-                                       {0x1.5d58987169b18p-1, 0x1.0028e4bc5e7cap-57},
-                                       {0x1.66d663923e087p-1, -0x1.6ea6febe8bbbap-56},
-                                       {0x1.700a7c5784634p-1, -0x1.8c34d25aadef6p-56},
-                                       {0x1.78f6bbd5d315ep-1, 0x1.406a089803740p-55},
-                                       {0x1.819d0b7158a4dp-1, -0x1.bf76229d3b917p-56},
-                                       {0x1.89ff5ff57f1f8p-1, -0x1.55b9a5e177a1bp-55},
-                                       {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55}};
-  f64 n = fabs(y), d = fabs(x);
-  const bool swapped = n > d;
-  if (swapped) {
-    n = fabs(x);
-    d = fabs(y);
-  }
-  const f64 scale = d > 0x1p+600 ? 0x1p-600 : d < 0x1p-400 ? 0x1p+600 : 1.0;
-  n *= scale;
-  d *= scale;
-  const int k = int(n / d * 32 + 0.5);
-  const f64 c = k * 0.03125;
-  const Double t = (-two_prod(c, d) + n) / (two_prod(c, n) + d);
-  const f64 square = t.hi * t.hi;
+template <class V>
+ARRAYX_HD DoubleWord<V> angle_double_word(V y, V x) {
+  static constexpr f64 table_hi[] = {0x0.0p+0,
+                                     0x1.ffd55bba97625p-6,
+                                     0x1.ff55bb72cfdeap-5,
+                                     0x1.7ee182602f10fp-4,
+                                     0x1.fd5ba9aac2f6ep-4,
+                                     0x1.3d6eee8c6626cp-3,
+                                     0x1.7b97b4bce5b02p-3,
+                                     0x1.b90d7529260a2p-3,
+                                     0x1.f5b75f92c80ddp-3,
+                                     0x1.18bf5a30bf178p-2,
+                                     0x1.362773707ebccp-2,
+                                     0x1.530ad9951cd4ap-2,
+                                     0x1.6f61941e4def1p-2,
+                                     0x1.8b24d394a1b25p-2,
+                                     0x1.a64eec3cc23fdp-2,
+                                     0x1.c0db4c94ec9f0p-2,
+                                     0x1.dac670561bb4fp-2,
+                                     0x1.f40dd0b541418p-2,
+                                     0x1.0657e94db30d0p-1,
+                                     0x1.1255d9bfbd2a9p-1,
+                                     0x1.1e00babdefeb4p-1,
+                                     0x1.2958e59308e31p-1,
+                                     0x1.345f01cce37bbp-1,
+                                     0x1.3f13fb89e96f4p-1,
+                                     0x1.4978fa3269ee1p-1,
+                                     0x1.538f57b89061fp-1,
+                                     0x1.5d58987169b18p-1,
+                                     0x1.66d663923e087p-1,
+                                     0x1.700a7c5784634p-1,
+                                     0x1.78f6bbd5d315ep-1,
+                                     0x1.819d0b7158a4dp-1,
+                                     0x1.89ff5ff57f1f8p-1,
+                                     0x1.921fb54442d18p-1};
+  static constexpr f64 table_lo[] = {0x0.0p+0,
+                                     -0x1.5ec431444912cp-60,
+                                     -0x1.c934d86d23f1dp-60,
+                                     -0x1.cfb654c0c3d98p-58,
+                                     -0x1.cd37686760c17p-59,
+                                     0x1.61a3b0ce9281bp-57,
+                                     0x1.347b0b4f881cap-58,
+                                     0x1.17b10d2e0e5abp-61,
+                                     0x1.8ab6e3cf7afbdp-57,
+                                     0x1.30ca4748b1bf9p-57,
+                                     -0x1.963a544b672d8p-57,
+                                     -0x1.2566480884082p-57,
+                                     -0x1.c63aae6f6e918p-56,
+                                     0x1.b6d0ba3748fa8p-56,
+                                     -0x1.24dec1b50b7ffp-56,
+                                     -0x1.cc1ce70934c34p-56,
+                                     0x1.a2b7f222f65e2p-56,
+                                     -0x1.a3992dc382a23p-57,
+                                     -0x1.d5b495f6349e6p-56,
+                                     -0x1.2bdaee1c0ee35p-58,
+                                     -0x1.928df287a668fp-58,
+                                     -0x1.09e73b0c6c087p-56,
+                                     0x1.1021137c71102p-55,
+                                     0x1.ecf8b492644f0p-56,
+                                     0x1.2419a87f2a458p-56,
+                                     -0x1.1bb74abda520cp-55,
+                                     0x1.0028e4bc5e7cap-57,
+                                     -0x1.6ea6febe8bbbap-56,
+                                     -0x1.8c34d25aadef6p-56,
+                                     0x1.406a089803740p-55,
+                                     -0x1.bf76229d3b917p-56,
+                                     -0x1.55b9a5e177a1bp-55,
+                                     0x1.1a62633145c07p-55};
+  const V zero = constant<V>(0), one = constant<V>(1);
+  const V ax = fabs(x), ay = fabs(y);
+  const mask_t<V> swapped = ay > ax;
+  V n = select(swapped, ax, ay), d = select(swapped, ay, ax);
+  const V scale = select(d > constant<V>(0x1p+600), constant<V>(0x1p-600),
+                         select(d < constant<V>(0x1p-400), constant<V>(0x1p+600), one));
+  n = n * scale;
+  d = d * scale;
+  V k = rint(n / d * constant<V>(32));
+  k = select(k <= constant<V>(32), k, zero);  // NaN is no index
+  const V c = k * constant<V>(0.03125);
+  const DoubleWord<V> t = (-two_prod(c, d) + n) / (two_prod(c, n) + d);
+  const V square = t.hi * t.hi;
   // |t| <= 1/64: the next term is below 2^-70 of t.
-  const f64 cubic =
-      t.hi * square *
-      (-0x1.5555555555555p-2 +
-       square * (0.2 + square * (-0x1.2492492492492p-3 +
-                                 square * (0x1.c71c71c71c71cp-4 - square * 0x1.745d1745d1746p-4))));
-  Double r = Double{table[k][0], table[k][1]} + fast_two_sum(t.hi, t.lo + cubic);
-  if (swapped) r = Double{half_pi_hi, half_pi_lo} + -r;
-  if (sign_bit(x)) r = Double{pi_hi, pi_lo} + -r;
-  return sign_bit(y) ? -r : r;
+  constexpr f64 series[] = {-0x1.5555555555555p-2, 0.2, -0x1.2492492492492p-3, 0x1.c71c71c71c71cp-4,
+                            -0x1.745d1745d1746p-4};
+  const V cubic = (t.hi * square) * horner(square, series);
+  const int_t<V> index = convert<int_t<V>>(k);
+  const DoubleWord<V> base{gather(table_hi, index), gather(table_lo, index)};
+  DoubleWord<V> r = base + fast_two_sum(t.hi, t.lo + cubic);
+  const DoubleWord<V> half_pi{constant<V>(half_pi_hi), constant<V>(half_pi_lo)};
+  const DoubleWord<V> pi{constant<V>(pi_hi), constant<V>(pi_lo)};
+  r = choose(swapped, half_pi + -r, r);
+  r = choose(sign_bit(x), pi + -r, r);
+  return choose(sign_bit(y), -r, r);
 }
 
 // log |z| likewise, for finite z != 0.
-ARRAYX_HD_NOINLINE Double log_modulus_double_word(f64 x, f64 y) {
-  const f64 m = larger(fabs(x), fabs(y));
-  const f64 scale = m > 0x1p+450 ? 0x1p-600 : m < 0x1p-450 ? 0x1p+600 : 1.0;
-  const Double s = sum_of_squares(x * scale, y * scale);
-  Double r = half_of(log_double_word(s.hi, true) + s.lo / s.hi);
-  if (scale != 1) {
-    const f64 n = scale < 1 ? 600 : -600;
-    r = r + Double{n * exp_constants_t<f64>::ln2_high, 0} + n * exp_constants_t<f64>::ln2_low;
-  }
-  return r;
-}
-
-struct ComplexDouble {
-  Double re, im;
-};
-ARRAYX_HD ComplexDouble operator*(ComplexDouble a, ComplexDouble b) {
-  return {a.re * b.re + -(a.im * b.im), a.re * b.im + a.im * b.re};
-}
-
-// z^n, 1 <= |n| <= 64, by multiplications in double-double, so that exact powers are exact; false
-// if an intermediate result leaves the range in which that works.
-ARRAYX_HD_NOINLINE bool integer_power(Complex<f64> z, int n, Complex<f64>& result) {
-  ComplexDouble base{{z.re, 0}, {z.im, 0}}, power{{1, 0}, {0, 0}};
-  for (int k = n < 0 ? -n : n; k != 0; k >>= 1) {
-    if (k & 1) power = power * base;
-    if (k > 1) base = base * base;
-  }
-  const f64 m = larger(fabs(power.re.hi), fabs(power.im.hi));
-  const f64 b = larger(fabs(base.re.hi), fabs(base.im.hi));
-  if (!(m < 0x1p+450 && m > 0x1p-400 && b < 0x1p+450 && b > 0x1p-400)) return false;
-  if (n < 0) {
-    const Double d = power.re * power.re + power.im * power.im;
-    power = {power.re / d, -power.im / d};
-  }
-  result = {value(power.re), value(power.im)};
-  return true;
-}
-
-// e^(w log z).
-ARRAYX_HD_NOINLINE Complex<f64> pow_lane(Complex<f64> z, Complex<f64> w) {
-  if (w.re == 0 && w.im == 0) return {1, 0};
-  if ((z.re == 0 && z.im == 0) || !is_finite(z) || !is_finite(w)) {
-    const f64 r = log_modulus(z.re, z.im), t = angle(z.im, z.re);
-    return complex_exp(Complex<f64>{w.re * r - w.im * t, w.re * t + w.im * r});
-  }
-  if (w.im == 0 && fabs(w.re) <= 64 && rint(w.re) == w.re) {
-    Complex<f64> result;
-    if (integer_power(z, int(w.re), result)) return result;
-  }
-  const Double r = log_modulus_double_word(z.re, z.im), t = angle_double_word(z.im, z.re);
-  const Double re = r * w.re + -(t * w.im), im = t * w.re + r * w.im;
-  const ReducedAngle<f64> a = reduce(im.hi);
-  const Double sum = two_sum(a.hi, a.lo + im.lo);
-  const SinCosParts<f64> s = sin_cos_parts(ReducedAngle<f64>{sum.hi, sum.lo, a.quadrant});
-  if (!(fabs(re.hi) < 708)) return extreme_exp(re, s, 0);
-  const ScaledExp<f64> e = scaled_exp(re.hi, re.lo);
-  const f64 scale = power_of_two(e.shifted);
-  return {rounded_product(e.y, s.cos) * scale, rounded_product(e.y, s.sin) * scale};
+template <class V>
+ARRAYX_HD DoubleWord<V> log_modulus_double_word(V x, V y) {
+  const V zero = constant<V>(0), one = constant<V>(1);
+  const V scale = scaling_of(larger(fabs(x), fabs(y))).scale;
+  const DoubleWord<V> s = sum_of_squares(x * scale, y * scale);
+  const DoubleWord<V> r = half_of(log_double_word(s.hi, mask_t<V>(true)) + s.lo / s.hi);
+  const V n = select(scale < one, constant<V>(600), select(scale > one, constant<V>(-600), zero));
+  const DoubleWord<V> head = two_sum(n * constant<V>(exp_constants_t<V>::ln2_high), r.hi);
+  return fast_two_sum(head.hi,
+                      head.lo + mul_add(n, constant<V>(exp_constants_t<V>::ln2_low), r.lo));
 }
 
 template <class V>
-ARRAYX_HD Complex<V> complex_pow(Complex<V> z, Complex<V> w) {
-  Complex<V> r{z.re, z.im};
-  patch_lanes<V>(mask_t<V>(true), r, pow_lane, z, w);
-  return r;
+struct ComplexDoubleWord {
+  DoubleWord<V> re, im;
+};
+template <class V>
+ARRAYX_HD ComplexDoubleWord<V> operator*(ComplexDoubleWord<V> a, ComplexDoubleWord<V> b) {
+  return {a.re * b.re + -(a.im * b.im), a.re * b.im + a.im * b.re};
+}
+template <class V>
+ARRAYX_HD ComplexDoubleWord<V> choose(mask_t<V> m, ComplexDoubleWord<V> a, ComplexDoubleWord<V> b) {
+  return {choose(m, a.re, b.re), choose(m, a.im, b.im)};
+}
+
+// z^n for whole |n| <= 64 by multiplications in double-double, so that exact powers are exact;
+// otherwise, or where an intermediate result leaves the range in which that works, the result.
+template <class V>
+ARRAYX_HD_NOINLINE Complex<V> integer_power(Complex<V> z, V n, mask_t<V> wanted,
+                                            Complex<V> result) {
+  const V zero = constant<V>(0), one = constant<V>(1);
+  const DoubleWord<V> none{zero, zero};
+  ComplexDoubleWord<V> base{{z.re, zero}, {z.im, zero}}, power{{one, zero}, none};
+  V k = select(wanted, fabs(n), zero);
+  while (any(k > zero)) {
+    const V half = floor(k * constant<V>(0.5));
+    power = choose(half + half < k, power * base, power);
+    base = choose(half > zero, base * base, base);
+    k = half;
+  }
+  const V m = larger(fabs(power.re.hi), fabs(power.im.hi));
+  const V b = larger(fabs(base.re.hi), fabs(base.im.hi));
+  const mask_t<V> good = wanted & squares_in_range(m) & squares_in_range(b);
+  const mask_t<V> negative = n < zero;
+  if (any(negative)) {
+    const DoubleWord<V> d = power.re * power.re + power.im * power.im;
+    power = choose(negative, {power.re / d, -power.im / d}, power);
+  }
+  return choose(good, {value(power.re), value(power.im)}, result);
+}
+
+// Zeros and operands that are not finite, by the formula.
+ARRAYX_HD_NOINLINE Complex<f64> pow_special(Complex<f64> z, Complex<f64> w) {
+  if (w.re == 0 && w.im == 0) return {1, 0};
+  const f64 r = log_modulus(z.re, z.im), t = angle(z.im, z.re);
+  return complex_exp(Complex<f64>{w.re * r - w.im * t, w.re * t + w.im * r});
+}
+
+// e^(w log z), the logarithm in double-double.
+template <class V>
+ARRAYX_HD_NOINLINE Complex<V> complex_pow(Complex<V> z, Complex<V> w) {
+  const V zero = constant<V>(0);
+  const DoubleWord<V> r = log_modulus_double_word(z.re, z.im), t = angle_double_word(z.im, z.re);
+  const DoubleWord<V> re = r * w.re + -(t * w.im), im = t * w.re + r * w.im;
+  const ReducedAngle<V> a = reduce(im.hi);
+  const DoubleWord<V> sum = two_sum(a.hi, a.lo + im.lo);
+  const SinCosParts<V> s = sin_cos_parts(ReducedAngle<V>{sum.hi, sum.lo, a.quadrant});
+  const mask_t<V> extreme = exp_is_extreme(re.hi);
+  const ScaledExp<V> e = scaled_exp(clamp(re.hi, 708), re.lo);
+  const V scale = power_of_two(e.shifted);
+  Complex<V> result{rounded_product(e.y, s.cos) * scale, rounded_product(e.y, s.sin) * scale};
+  if (any(extreme)) result = choose(extreme, extreme_exp(re, s, 0), result);
+  const mask_t<V> whole = (w.im == zero) & (fabs(w.re) <= constant<V>(64)) & (rint(w.re) == w.re);
+  if (any(whole)) result = integer_power(z, w.re, whole, result);
+  const mask_t<V> vanishes = ((z.re == zero) & (z.im == zero)) | ((w.re == zero) & (w.im == zero));
+  const mask_t<V> special = vanishes | !(finite_parts(z) & finite_parts(w));
+  if (any(special)) patch_lanes<V>(special, result, pow_special, z, w);
+  return result;
 }
 
 }  // namespace detail

@@ -5,14 +5,6 @@
 
 #include "../lanes.hpp"
 
-// After a lambda's parameters: map_wide calls it once per half of a vector, and GCC then leaves a
-// body of this size out of line. A device lambda needs no such help.
-#ifdef __CUDACC__
-#define ARRAYX_INLINE_LAMBDA
-#else
-#define ARRAYX_INLINE_LAMBDA __attribute__((always_inline))
-#endif
-
 ARRAYX_OPS_BEGIN
 namespace math {
 

@@ -1,7 +1,6 @@
 // exp, exp2 and expm1 of real operands, and the parts they and their relatives are made of.
 // x = n ln2 + r with |r| <= ln2/2; e^r is a polynomial whose leading 1 + r keeps its rounding
-// error. Coefficients: Remez, in 50 digits. Float32 is computed in float64 with the shorter
-// polynomials.
+// error. Coefficients: Remez, in 50 digits. The same code serves float32 with its own constants.
 #pragma once
 
 #include "double_word.hpp"
@@ -54,8 +53,7 @@ ARRAYX_HD V scale_in_two_steps(V y, V n) {
   return (y * power_of_two(half)) * power_of_two(rest);
 }
 
-// e^x = 2^n (hi + lo), where hi + lo is in [0.7, 1.42] and its relative error below a
-// sixteenth of a unit in the last place.
+// e^x = 2^n (hi + lo), hi + lo in [0.7, 1.42] with an error of at most a quarter of its ulp.
 template <class V>
 struct ExpParts {
   V n, shifted, hi, lo;
@@ -81,8 +79,8 @@ ARRAYX_HD V exp_tail(V r) {
   return mul_add(odd, r, even);
 }
 
-// x = n ln2 + r + correction, r exact, the correction at most 2^-33 (in
-// float32 2^-22, or 2^-12 without a fused multiply-add).
+// x = n ln2 + r + correction, r exact, the correction at most 2^-33 (in float32 2^-22, or 2^-12
+// without a fused multiply-add).
 template <class V>
 struct ExpReduction {
   V n, shifted, r, correction;

@@ -30,12 +30,11 @@ ARRAYX_HD ExpPair<V> exp_pair(V x) {
     odd = horner(z, {0x1.5555555555559p-3, 0x1.111111110f6b4p-7, 0x1.a01a01afe29e2p-13,
                      0x1.71ddf85a9eeecp-19, 0x1.af5eb1d236c1ap-26});
   }
-  even = even * z;
   odd = mul_add(z * r, odd, a.correction);
   DoubleWord<V> plus = fast_two_sum(constant<V>(1), a.r);
   DoubleWord<V> minus = fast_two_sum(constant<V>(1), -a.r);
-  plus.lo = plus.lo + (even + odd);
-  minus.lo = minus.lo + (even - odd);
+  plus.lo = plus.lo + mul_add(even, z, odd);
+  minus.lo = minus.lo + mul_add(even, z, -odd);
   return {a.n, a.shifted, plus, minus};
 }
 
@@ -84,8 +83,8 @@ ARRAYX_HD mask_t<V> is_tiny(V magnitude) {
 
 template <class V>
 ARRAYX_HD V sinh(V x) {
-  // Halving a subnormal would lose its last bit.
   const V magnitude = fabs(x);
+  // Tiny numbers apart: halving a subnormal would lose its last bit.
   const V result = detail::half_exp_sum(magnitude, -1);
   return copysign(select(detail::is_tiny(magnitude), magnitude, result), x);
 }

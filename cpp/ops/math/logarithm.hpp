@@ -65,6 +65,7 @@ ARRAYX_HD V atanh_tail(V z) {
             0x1.74663e6c407eep-3, 0x1.39a1c611b2250p-3, 0x1.2f04fab4239c9p-3});
   }
 }
+
 // log(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1], in two parts, |lo| < |hi| / 16; their sum is
 // good to about a sixteenth of a unit in the last place of the result.
 template <class V>
@@ -97,7 +98,7 @@ ARRAYX_HD V log_specials(V x, V result) {
   return select(is_nan(x), x, result);
 }
 
-// log((hi + lo) 2^extra), |lo| at most half an ulp of hi, hi positive and normal; elsewhere
+// log((hi + lo) 2^extra), |lo| at most some ulps of hi, hi positive and normal; elsewhere
 // garbage.
 template <class V>
 ARRAYX_HD V log_of_sum(V hi, V lo, V extra) {

@@ -1,5 +1,5 @@
 // pow and hypot of real operands. pow is e^(y log x) with log x in double-double to 2^-67, so that
-// the largest exponent, |y log x| = 745, leaves an error of some hundredths of an ulp.
+// the largest exponent, |y log x| = 745, adds about a tenth of an ulp to the rounding.
 #pragma once
 
 #include "logarithm.hpp"
@@ -46,8 +46,8 @@ ARRAYX_HD DoubleWord<V> log_double_word(V x, mask_t<V> ordinary) {
   return {head.hi, head.lo + low};
 }
 
-// x^y for x >= 0 given |x|^y where that is finite and positive: the signs and the special cases of
-// C's Annex F that the logarithm does not yield by itself.
+// x^y from |x|^y: the sign, and the special cases of C's Annex F and of the array API standard that
+// the logarithm does not yield by itself.
 template <class V>
 ARRAYX_HD V pow_specials(V x, V y, V result) {
   const V zero = constant<V>(0), one = constant<V>(1);
@@ -57,8 +57,7 @@ ARRAYX_HD V pow_specials(V x, V y, V result) {
   result = select(magnitude == infinity, select(y < zero, zero, infinity), result);
   const V half = y * constant<V>(0.5);
   const mask_t<V> integral = rint(y) == y;
-  // An infinite y counts as even. Half of the smallest subnormal is not its half, but that one is
-  // no integer either.
+  // An infinite y counts as even.
   const mask_t<V> odd = integral & (rint(half) != half);
   const mask_t<V> root_of_negative = (x < zero) & is_finite(x) & is_finite(y) & !integral;
   result = select(root_of_negative, constant<V>(limits<f64>::nan), result);
@@ -70,39 +69,49 @@ ARRAYX_HD V pow_specials(V x, V y, V result) {
 
 // In float64 to 2^-30, for float32 operands: 2^(y log2 x) without a low part. The polynomials are
 // those of log and exp to 2^-37 and 2^-34, scaled to base 2.
-template <class V>
-ARRAYX_HD V pow_narrow(V x, V y) {
-  const mask_t<V> ordinary = is_positive_normal(x) & is_finite(y);
-  const V one = constant<V>(1);
-  const Decomposition<V> d = decompose(fabs(x));
-  const V s = (d.m - one) / (d.m + one);
-  const V z = s * s;
-  const V series = estrin(z, {0x1.555554fda8631p-1 * log2_e, 0x1.999a7a7be30b1p-2 * log2_e,
-                              0x1.2438da997014bp-2 * log2_e, 0x1.e2f6025239ec8p-3 * log2_e});
-  const V log2_x = mul_add(s * z, series, mul_add(s, constant<V>(2 * log2_e), d.k));
-  V t = y * log2_x;
-  const mask_t<V> extreme = !(fabs(t) < constant<V>(1000));
-  if (any(extreme)) t = clamp(t, 1000);
-  const V shifter = constant<V>(exp_constants_t<V>::shifter);
-  const V shifted = t + shifter;
-  const V r = t - (shifted - shifter);
-  constexpr f64 c2 = ln2 * ln2, c3 = ln2 * c2, c4 = ln2 * c3;
-  constexpr f64 c5 = ln2 * c4, c6 = ln2 * c5, c7 = ln2 * c6;
-  const V tail = estrin(
-      r, {0x1.00000042e2c16p-1 * c2, 0x1.5555559793740p-3 * c3, 0x1.5554806b0913fp-5 * c4,
-          0x1.11107d8bee59fp-7 * c5, 0x1.6d9671de731d0p-10 * c6, 0x1.a1b734bfdcc84p-13 * c7});
-  const V power = mul_add(r * r, tail, mul_add(r, constant<V>(ln2), one));
-  const V result = power * power_of_two(shifted);
-  return all(ordinary) ? result : pow_specials(x, y, result);
-}
+// A function object, since NVRTC takes no lambda without an execution space.
+struct PowNarrow {
+  template <class V>
+  ARRAYX_HD V operator()(V x, V y) const {
+    const mask_t<V> ordinary = is_positive_normal(x) & is_finite(y);
+    const V one = constant<V>(1);
+    const Decomposition<V> d = decompose(fabs(x));
+    const V s = (d.m - one) / (d.m + one);
+    const V z = s * s;
+    const V series = estrin(z, {0x1.555554fda8631p-1 * log2_e, 0x1.999a7a7be30b1p-2 * log2_e,
+                                0x1.2438da997014bp-2 * log2_e, 0x1.e2f6025239ec8p-3 * log2_e});
+    const V log2_x = mul_add(s * z, series, mul_add(s, constant<V>(2 * log2_e), d.k));
+    V t = y * log2_x;
+    const mask_t<V> extreme = !(fabs(t) < constant<V>(1000));
+    if (any(extreme)) t = clamp(t, 1000);
+    const V shifter = constant<V>(exp_constants_t<V>::shifter);
+    const V shifted = t + shifter;
+    const V r = t - (shifted - shifter);
+    constexpr f64 c2 = ln2 * ln2, c3 = ln2 * c2, c4 = ln2 * c3;
+    constexpr f64 c5 = ln2 * c4, c6 = ln2 * c5, c7 = ln2 * c6;
+    const V tail = estrin(
+        r, {0x1.00000042e2c16p-1 * c2, 0x1.5555559793740p-3 * c3, 0x1.5554806b0913fp-5 * c4,
+            0x1.11107d8bee59fp-7 * c5, 0x1.6d9671de731d0p-10 * c6, 0x1.a1b734bfdcc84p-13 * c7});
+    const V power = mul_add(r * r, tail, mul_add(r, constant<V>(ln2), one));
+    const V result = power * power_of_two(shifted);
+    return all(ordinary) ? result : pow_specials(x, y, result);
+  }
+};
+
+// Squares of float32 are exact in float64, so the sum is symmetric however it is fused.
+struct HypotNarrow {
+  template <class V>
+  ARRAYX_HD V operator()(V x, V y) const {
+    return sqrt(mul_add(x, x, y * y));
+  }
+};
 
 }  // namespace detail
 
 template <class V>
 ARRAYX_HD V pow(V x, V y) {
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    return map_wide([](auto a, auto b) ARRAYX_INLINE_LAMBDA { return detail::pow_narrow(a, b); }, x,
-                    y);
+    return map_wide(detail::PowNarrow{}, x, y);
   } else {
     const V magnitude = fabs(x);
     const mask_t<V> normal = detail::is_positive_normal(magnitude);
@@ -129,8 +138,7 @@ ARRAYX_HD V hypot(V x, V y) {
   const V infinity = constant<V>(limits<scalar_t<V>>::infinity);
   V result;
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    result = map_wide(
-        [](auto a, auto b) ARRAYX_INLINE_LAMBDA { return sqrt(mul_add(a, a, b * b)); }, x, y);
+    result = map_wide(detail::HypotNarrow{}, x, y);
   } else {
     const V a0 = fabs(x), b0 = fabs(y);
     V a = select(a0 > b0, a0, b0), b = select(a0 > b0, b0, a0);
@@ -138,7 +146,8 @@ ARRAYX_HD V hypot(V x, V y) {
     const mask_t<V> far = !((a < constant<V>(0x1p510)) & (b > constant<V>(0x1p-450)));
     V scale = constant<V>(1), unscale = constant<V>(1);
     if (any(far)) {
-      const mask_t<V> big = a > constant<V>(0x1p500), tiny = a < constant<V>(0x1p-400);
+      const mask_t<V> big = far & (a > constant<V>(0x1p500));
+      const mask_t<V> tiny = far & (a < constant<V>(0x1p-400));
       scale = select(big, constant<V>(0x1p-600), select(tiny, constant<V>(0x1p600), scale));
       unscale = select(big, constant<V>(0x1p600), select(tiny, constant<V>(0x1p-600), unscale));
       a = a * scale;

@@ -355,30 +355,70 @@ ARRAYX_HD V replace_large(V x, V result) {
   return result;
 }
 
-// For float32 results, by float64 lanes: any argument.
-template <Trig Function, class V>
+// Any finite float32 in a float64 lane. Those 112 bits of 2/pi that decide quadrant and fraction
+// are looked up by the exponent, as 28 + 28 + 53 bits: the first two products are exact.
+template <class V>
+ARRAYX_HD ReducedAngle<V> reduce_float(V x) {
+  using I = int_t<V>;
+  // Row j begins with the first bit that counts for exponents from 16 + 8 j on.
+  static constexpr f64 rows[] = {
+      0x1.45f306c000000p-1,  0x1.c9c882a000000p-29,  0x1.4fe13abe8fa9ap-59,
+      0x1.45f306c000000p-1,  0x1.c9c882a000000p-29,  0x1.4fe13abe8fa9ap-59,
+      0x1.f306dc8000000p-9,  0x1.c882a50000000p-37,  0x1.fc2757d1f534ep-64,
+      0x1.836e4e4000000p-16, 0x1.054a7f0000000p-46,  0x1.3abe8fa9a6ee0p-75,
+      0x1.6e4e440000000p-24, 0x1.529fc26000000p-52,  0x1.57d1f534ddc0ep-80,
+      0x1.3910548000000p-34, 0x1.3f84eac000000p-61,  0x1.d1f534ddc0db6p-88,
+      0x1.1054a78000000p-42, 0x1.c2757d0000000p-68,  0x1.f534ddc0db629p-96,
+      0x1.529fc20000000p-52, 0x1.d5f47d0000000p-78,  0x1.34ddc0db6295ap-104,
+      0x1.29fc274000000p-56, 0x1.7d1f534000000p-84,  0x1.bb81b6c52b328p-113,
+      0x1.fc2757c000000p-64, 0x1.1f534dc000000p-92,  0x1.c0db6295993c4p-120,
+      0x1.3abe8f0000000p-75, 0x1.534ddc0000000p-100, 0x1.b6c52b3278872p-129,
+      0x1.57d1f52000000p-80, 0x1.4ddc0da000000p-108, 0x1.6295993c43904p-136,
+      0x1.d1f534c000000p-88, 0x1.dc0db62000000p-116, 0x1.2b32788720840p-145,
+      0x1.f534ddc000000p-96, 0x1.b6c5280000000p-129, 0x1.993c439041fe5p-152};
+  const I zero = splat<I>(0), last = splat<I>(13);
+  I row = (((bit_cast<I>(x) >> 52) & splat<I>(0x7ff)) - splat<I>(1023 + 16)) >> 3;
+  row = select(row < zero, zero, select(row > last, last, row));
+  row = row * splat<I>(3);
+  const V first = x * gather(rows, row);
+  const V four = constant<V>(4);
+  const V kept = first - four * rint(first * constant<V>(0.25));
+  const DoubleWord<V> sum = two_sum(kept, x * gather(rows + 1, row));
+  const V n = rint(sum.hi);
+  const V fraction = (sum.hi - n) + (sum.lo + x * gather(rows + 2, row));
+  return {fraction * constant<V>(half_pi_hi), constant<V>(0),
+          bit_cast<I>(n + constant<V>(trig_constants<f64>::shifter))};
+}
+
+// For float32 results, by float64 lanes: any argument. `Rare`: most arguments are large.
+template <Trig Function, bool Rare, class V>
 ARRAYX_HD V trig_short(V x) {
   using I = int_t<V>;
-  const ReducedAngle<V> r = reduce_small_short(x);
+  ReducedAngle<V> r;
+  if constexpr (Rare) {
+    r = reduce_float(x);
+  } else {
+    r = reduce_small_short(x);
+    const mask_t<V> large = fabs(x) > constant<V>(trig_constants<f64>::reduction_limit);
+    if (any(large)) {
+      const ReducedAngle<V> other = reduce_float(x);
+      r.hi = select(large, other.hi, r.hi);
+      r.quadrant = select(large, other.quadrant, r.quadrant);
+    }
+  }
   const SinCos<V> y = sin_cos_reduced_short(r.hi);
   const mask_t<V> odd = is_odd<V>(r.quadrant);
-  V result;
   if constexpr (Function == Trig::sin) {
-    result = flip_sign(select(odd, y.cos, y.sin), r.quadrant);
+    return flip_sign(select(odd, y.cos, y.sin), r.quadrant);
   } else if constexpr (Function == Trig::cos) {
-    result = flip_sign(select(odd, y.sin, y.cos), r.quadrant + splat<I>(1));
+    return flip_sign(select(odd, y.sin, y.cos), r.quadrant + splat<I>(1));
   } else {
-    result = flip_sign(select(odd, y.cos, y.sin) / select(odd, y.sin, y.cos), r.quadrant << 1);
+    return flip_sign(select(odd, y.cos, y.sin) / select(odd, y.sin, y.cos), r.quadrant << 1);
   }
-  return replace_large<Function>(x, result);
-}
-template <Trig Function, class V>
-ARRAYX_HD V trig_widened(V x) {
-  return map_wide([](auto wide) { return trig_short<Function>(wide); }, x);
 }
 template <Trig Function, class V>
 ARRAYX_HD_NOINLINE V trig_widened_rare(V x) {
-  return trig_widened<Function>(x);
+  return map_wide([](auto wide) { return trig_short<Function, true>(wide); }, x);
 }
 
 template <Trig Function, class V>
@@ -390,7 +430,7 @@ ARRAYX_HD V trig(V x) {
     const mask_t<V> large = fabs(x) > constant<V>(trig_constants<f32>::reduction_limit);
     return any(large) ? select(large, trig_widened_rare<Function>(x), result) : result;
   } else {
-    return trig_widened<Function>(x);
+    return map_wide([](auto wide) { return trig_short<Function, false>(wide); }, x);
   }
 }
 

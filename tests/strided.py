@@ -1,0 +1,81 @@
+"""Arrays for tests: equal contents in every dtype and layout, drawn from a seed."""
+
+import random
+
+import numpy as np
+
+import arrayx as xp
+
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+REAL = [*INTEGERS, "float32", "float64"]
+DTYPES = ["bool", *REAL, "complex64", "complex128"]
+
+
+class Draw(random.Random):
+    """Random choices and arrays that a seed determines."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.numpy = np.random.default_rng(seed)
+
+    def shape(self, min_dims=0, max_dims=4, max_side=5):
+        sides = [0, *range(1, max_side + 1), *range(1, max_side + 1)]
+        return tuple(self.choice(sides) for _ in range(self.randint(min_dims, max_dims)))
+
+    def _reals(self, n):
+        few = self.numpy.integers(-3, 4, n) * 0.5
+        many = self.numpy.standard_normal(n) * 10.0 ** self.randint(-3, 3)
+        values = few if self.random() < 0.5 else many
+        if self.random() < 0.6:
+            special = np.asarray([np.nan, -0.0, 0.0, np.inf, -np.inf])
+            which = self.numpy.integers(0, 12, n)
+            values = np.where(which < 5, special[np.minimum(which, 4)], values)
+        return values
+
+    def values(self, shape, dtype):
+        """Many or few distinct values, with the dtype's extremes and special values."""
+        n = int(np.prod(shape))
+        kind = np.dtype(dtype).kind
+        if kind == "b":
+            out = self.numpy.random(n) < self.choice([0.1, 0.5, 0.9])
+        elif kind in "iu":
+            info = np.iinfo(dtype)
+            low, high = (0, 4) if self.random() < 0.5 else (info.min, info.max)
+            out = self.numpy.integers(low, high, n, dtype=dtype, endpoint=True)
+        elif kind == "f":
+            out = self._reals(n)
+        else:
+            out = np.empty(n, np.complex128)
+            out.real, out.imag = self._reals(n), self._reals(n)
+        with np.errstate(all="ignore"):
+            return out.astype(dtype).reshape(shape)
+
+    def layout(self, a):
+        """An array of equal contents: permuted, with steps of either sign, or as it is."""
+        a = np.asarray(a)
+        if a.ndim == 0 or self.random() < 0.3:
+            return np.array(a)
+        order = self.sample(range(a.ndim), a.ndim)
+        steps = [self.choice([1, 2, -1, -2]) for _ in order]
+        memory = np.zeros([abs(s) * a.shape[p] for s, p in zip(steps, order, strict=True)], a.dtype)
+        view = memory[tuple(slice(None, None, s) for s in steps)].transpose(np.argsort(order))
+        view[...] = a
+        return view
+
+    def array(self, shape=None, dtype=None):
+        """NumPy's array in some layout; `ours` makes an Array of the same memory."""
+        shape = self.shape() if shape is None else shape
+        return self.layout(self.values(shape, dtype or self.choice(DTYPES)))
+
+
+def ours(a):
+    return xp.asarray(a, copy=False)
+
+
+def same(x, expected):
+    """The same shape, dtype and bits."""
+    expected = np.asarray(expected)
+    assert isinstance(x, xp.Array)
+    assert x.shape == expected.shape
+    assert x.dtype == expected.dtype
+    assert np.asarray(x).tobytes() == expected.tobytes()

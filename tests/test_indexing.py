@@ -1,0 +1,335 @@
+"""Indexing, compared with NumPy: any key, for reading and writing, in any layout."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strided import DTYPES, Draw, ours, same
+
+import arrayx as xp
+
+seeds = st.integers(0, 2**32 - 1)
+INDEX_DTYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+def draw_key(draw, shape):
+    """A key of every kind of item, nearly always in bounds."""
+    key = []
+    dim, ellipsis = 0, False
+    common = draw.choice([(), (1,), (3,), (2,), (2, 3), (0,), (4, 1)])
+    while dim < len(shape) or draw.random() < 0.2:
+        kind = draw.random()
+        n = shape[dim] if dim < len(shape) else 3
+        if kind < 0.08:
+            key.append(None)
+        elif kind < 0.13:
+            if not ellipsis:
+                key.append(...)
+                dim += draw.randint(0, max(0, len(shape) - dim))
+                ellipsis = True
+        elif kind < 0.17:
+            key.append(draw.random() < 0.7)
+        elif dim >= len(shape) and draw.random() < 0.95:
+            break
+        elif kind < 0.35:
+            key.append(draw.randint(-n, n - 1) if n and draw.random() < 0.97 else 9)
+            dim += 1
+        elif kind < 0.6:
+            bounds = [None, *range(-n - 1, n + 2)]
+            step = draw.choice([None, 1, 2, -1, -2, 3])
+            key.append(slice(draw.choice(bounds), draw.choice(bounds), step))
+            dim += 1
+        elif kind < 0.82:
+            dtype = draw.choice(INDEX_DTYPES)
+            index_shape = common if draw.random() < 0.7 else draw.choice([(), (1,), common[-1:]])
+            low = 0 if dtype.startswith("u") else -n
+            index = draw.numpy.integers(low if n else 0, max(n, 1), index_shape).astype(dtype)
+            if index.size and draw.random() < 0.03:
+                index.reshape(-1)[0] = 100
+            key.append(draw.layout(index))
+            dim += 1
+        else:
+            rank = min(draw.randint(1, 3), len(shape) - dim)
+            if rank > 0:
+                share = draw.choice([0, 0.3, 0.7, 1])
+                key.append(draw.layout(draw.numpy.random(shape[dim : dim + rank]) < share))
+                dim += rank
+        if draw.random() < 0.1:
+            break
+    return tuple(key)
+
+
+def our_key(key):
+    return tuple(ours(k) if isinstance(k, np.ndarray) else k for k in key)
+
+
+def attempt(f):
+    try:
+        return f()
+    except (IndexError, ValueError) as error:
+        return type(error)
+
+
+def holds_arrays(key):
+    return any(isinstance(k, np.ndarray | bool) for k in key)
+
+
+@given(seeds)
+def test_any_key_reads_what_numpy_reads(seed):
+    draw = Draw(seed)
+    a = draw.array()
+    if draw.random() < 0.1:
+        a = np.broadcast_to(a, (2, *a.shape))
+    key = draw_key(draw, a.shape)
+    expected = attempt(lambda: np.asarray(a[key], dtype=a.dtype))
+    x = attempt(lambda: ours(a)[our_key(key)])
+    if isinstance(expected, type):
+        assert x is expected
+        return
+    same(x, expected)
+    if expected.size and not holds_arrays(key):
+        assert np.shares_memory(np.asarray(x), a)
+
+
+def assigned(a, key, value):
+    """A copy of a with the elements under key replaced, one after the other in row-major order."""
+    out = np.array(a).reshape(-1)
+    places = np.arange(a.size).reshape(a.shape)[key]
+    while value.ndim > places.ndim:
+        value = value[0]
+    values = np.broadcast_to(value, places.shape).astype(a.dtype)
+    for place, v in zip(places.reshape(-1), values.reshape(-1), strict=True):
+        out[place] = v
+    return out.reshape(a.shape)
+
+
+@given(seeds)
+def test_any_key_writes_what_numpy_writes(seed):
+    draw = Draw(seed)
+    a = draw.array()
+    key = draw_key(draw, a.shape)
+    shape = attempt(lambda: a[key].shape)
+    if isinstance(shape, type):
+        before = a.copy()
+        with pytest.raises(IndexError):
+            ours(a)[our_key(key)] = a.dtype.type(1).item()
+        assert a.tobytes() == before.tobytes()
+        return
+    value_shape = [1 if draw.random() < 0.2 else n for n in shape]
+    value_shape = value_shape[draw.randint(0, len(shape)) if draw.random() < 0.3 else 0 :]
+    value_shape = [1] * (draw.random() < 0.1) + value_shape
+    dtypes = [d for d in DTYPES if np.promote_types(d, a.dtype) == a.dtype and d != "uint64"]
+    value = draw.array(value_shape, draw.choice([a.dtype.name, draw.choice(dtypes)]))
+    expected = assigned(a, key, value)
+    ours(a)[our_key(key)] = ours(value)
+    same(ours(a), expected)
+
+
+@given(seeds)
+def test_scalars_are_written_under_any_key(seed):
+    draw = Draw(seed)
+    a = draw.array()
+    key = draw_key(draw, a.shape)
+    if isinstance(attempt(lambda: a[key].shape), type):
+        return
+    scalar = draw.choice([0, 1]) if a.dtype.kind != "b" else draw.random() < 0.5
+    expected = assigned(a, key, np.asarray(scalar))
+    ours(a)[our_key(key)] = scalar
+    same(ours(a), expected)
+
+
+@given(seeds)
+def test_source_and_destination_may_overlap(seed):
+    draw = Draw(seed)
+    n = draw.randint(1, 12)
+    a = draw.array((n, n))
+    index = draw.numpy.integers(-n, n, n)
+    key = draw.choice([(...,), (index,), (slice(None), index), (index, slice(None, None, -1))])
+    source = draw.choice(["[::-1]", ".T", "[:, ::-1]", "", "[::-1, ::-1].T"])
+    expected = assigned(a, key, eval(f"a{source}", {"a": a.copy()}))
+    x = ours(a)
+    x[our_key(key)] = eval(f"x{source}", {"x": x})
+    same(x, expected)
+
+
+def test_shifting_in_place():
+    x = xp.arange(10)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_the_index_array_may_be_the_array_itself():
+    x = xp.asarray([2, 0, 1, 0])
+    x[x] = x[::-1]
+    assert x.tolist() == [2, 0, 0, 0]
+    flags = xp.asarray([True, False, True])
+    flags[flags] = False
+    assert flags.tolist() == [False, False, False]
+    assert xp.asarray([True, False])[xp.asarray([True, False])[::-1]].tolist() == [False]
+
+
+def test_the_last_of_equal_indices_wins():
+    x = xp.zeros((3, 2))
+    x[xp.asarray([1, 1, 0, 1])] = xp.reshape(xp.arange(8.0), (4, 2))
+    assert x.tolist() == [[4, 5], [6, 7], [0, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+def test_large_gathers_scatters_and_masks(dtype):
+    draw = Draw(1)
+    a = draw.values((700, 600), dtype)
+    rows, columns = draw.numpy.integers(-700, 700, 900), draw.numpy.integers(-600, 600, 900)
+    pairs = (draw.numpy.integers(0, 700, (400, 500)), draw.numpy.integers(0, 600, (400, 500)))
+    mask = draw.numpy.random(a.shape) < 0.4
+    for theirs in (a, np.asfortranarray(a), a[::-1]):
+        x = ours(theirs)
+        for key in [(rows,), (slice(None), columns), pairs, (mask,), (mask.T.copy().T,)]:
+            same(x[our_key(key)], theirs[key])
+        distinct = draw.numpy.permutation(700)[:500]
+        for key in [(distinct,), (mask,), (slice(None), distinct[distinct < 600])]:
+            written = theirs.copy(order="K")
+            expected = theirs.copy(order="K")
+            value = draw.values(theirs[key].shape, dtype)
+            expected[key] = value
+            ours(written)[our_key(key)] = ours(value)
+            same(ours(written), expected)
+
+
+def test_masks_of_size_zero_match_any_dimension():
+    assert xp.ones((3, 4))[xp.zeros((0,), dtype=xp.bool)].shape == (0, 4)
+    assert xp.ones((3, 4))[xp.zeros((3, 0), dtype=xp.bool)].shape == (0,)
+    assert xp.asarray(5)[True].shape == (1,)
+    assert xp.asarray(5)[xp.asarray(False)].shape == (0,)
+
+
+X = (3, 4)
+BAD_READS = [
+    ((1, 2, 3), IndexError, "too many indices: array has 2 dimensions but the key names 3"),
+    ((..., ...), IndexError, "only one ellipsis"),
+    ((0, 4), IndexError, "index 4 is out of bounds for axis 1 with size 4"),
+    ((-4,), IndexError, "index -4 is out of bounds for axis 0 with size 3"),
+    ((xp.asarray([0, 5, 9]),), IndexError, "index 5 is out of bounds for axis 0 with size 3"),
+    ((0, xp.asarray([-5])), IndexError, "index -5 is out of bounds for axis 1 with size 4"),
+    (
+        (xp.asarray([2**63 + 7], dtype=xp.uint64),),
+        IndexError,
+        "index 9223372036854775815 is out of bounds for axis 0 with size 3",
+    ),
+    ((xp.ones((3, 5), dtype=xp.bool),), IndexError, r"mask of shape \(3, 5\).*axis 1"),
+    ((xp.ones((3, 4, 1), dtype=xp.bool),), IndexError, "too many indices"),
+    ((xp.asarray([0, 1]), xp.asarray([0, 1, 2])), IndexError, "do not broadcast together"),
+    ((xp.asarray([0.5]),), IndexError, "integer dtype or bool"),
+    ((slice(None, None, 0),), ValueError, "step"),
+]
+
+
+@pytest.mark.parametrize(("key", "error", "words"), BAD_READS)
+def test_a_bad_key_is_refused_and_nothing_written(key, error, words):
+    x = xp.ones(X)
+    with pytest.raises(error, match=words):
+        x[key]
+    with pytest.raises(error, match=words):
+        x[key] = 5.0
+    assert xp.all(x == 1)
+
+
+def F(shape):
+    return xp.ones(shape, dtype=xp.float32)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error", "words"),
+    [
+        (0, F(3), ValueError, r"shape \(3,\).*shape \(4,\)"),
+        (slice(None), F((2, 3, 4)), ValueError, r"\(2, 3, 4\)"),
+        (xp.ones(X, dtype=xp.bool), F(11), ValueError, r"\(11,\).*\(12,\)"),
+        (xp.ones(X, dtype=xp.bool), F(13), ValueError, r"\(13,\).*\(12,\)"),
+        (xp.asarray([0, 1]), F((3, 4)), ValueError, r"\(3, 4\).*\(2, 4\)"),
+        (0, 1j, TypeError, "complex.*float32"),
+        (xp.ones(X, dtype=xp.bool), 1j, TypeError, "complex.*float32"),
+        (0, xp.ones(4, dtype=xp.float64), TypeError, "float64.*float32"),
+        (xp.asarray([0]), xp.ones(4, dtype=xp.float64), TypeError, "float64.*float32"),
+    ],
+)
+def test_a_bad_value_is_refused_and_nothing_written(key, value, error, words):
+    x = xp.zeros(X, dtype=xp.float32)
+    with pytest.raises(error, match=words):
+        x[key] = value
+    assert not xp.any(x != 0)
+
+
+def test_scalars_must_fit_the_dtype():
+    x = xp.zeros(3, dtype=xp.int8)
+    with pytest.raises(TypeError, match=r"float.*int8"):
+        x[0] = 1.5
+    with pytest.raises(OverflowError):
+        x[0] = 128
+    with pytest.raises(OverflowError):
+        x[xp.asarray([0])] = -129
+
+
+def test_what_cannot_be_written():
+    memory = np.zeros(3)
+    memory.flags.writeable = False
+    for key in [0, slice(None), xp.asarray([0]), xp.asarray([True, False, True])]:
+        with pytest.raises(ValueError, match="read-only"):
+            xp.asarray(memory, copy=False)[key] = 1.0
+        with pytest.raises(ValueError, match="broadcast"):
+            xp.broadcast_to(xp.zeros(1), (3,))[key] = 1.0
+
+
+# ---- take, take_along_axis ------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_take(seed):
+    draw = Draw(seed)
+    a = draw.array(draw.shape(min_dims=1))
+    axis = draw.randrange(-a.ndim, a.ndim)
+    n = a.shape[axis]
+    indices = draw.numpy.integers(-n, max(n, 1), draw.shape(0, 2, 4) if n else (0,))
+    indices = draw.layout(indices.astype(draw.choice(["int8", "int32", "int64"])))
+    same(xp.take(ours(a), ours(indices), axis=axis), np.take(a, indices, axis))
+    if a.ndim == 1:
+        same(xp.take(ours(a), ours(indices)), np.take(a, indices))
+
+
+@given(seeds)
+def test_take_along_axis_broadcasts_the_other_dimensions(seed):
+    draw = Draw(seed)
+    a = draw.array(draw.shape(min_dims=1))
+    axis = draw.randrange(a.ndim)
+    n = a.shape[axis]
+    shape = [draw.choice([1, side]) for side in a.shape]
+    shape[axis] = draw.randint(0, 4) if n else 0
+    if draw.random() < 0.3:  # x may be the one that repeats
+        a = np.array(a[tuple(slice(None) if d == axis else slice(0, 1) for d in range(a.ndim))])
+    indices = draw.layout(draw.numpy.integers(-n, max(n, 1), shape))
+    x = xp.take_along_axis(ours(a), ours(indices), axis=axis)
+    full = np.broadcast_shapes(
+        (*a.shape[:axis], 1, *a.shape[axis + 1 :]),
+        (*indices.shape[:axis], 1, *tuple(shape[axis + 1 :])),
+    )
+    wide = (*full[:axis], n, *full[axis + 1 :])
+    rows = (*full[:axis], shape[axis], *full[axis + 1 :])
+    expected = np.take_along_axis(np.broadcast_to(a, wide), np.broadcast_to(indices, rows), axis)
+    same(x, expected)
+
+
+def test_bad_arguments_of_take():
+    x = xp.ones((2, 3))
+    with pytest.raises(ValueError, match="axis must be given"):
+        xp.take(x, xp.asarray([0]))
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 1 with size 3"):
+        xp.take(x, xp.asarray([0, 3]), axis=1)
+    with pytest.raises(IndexError, match="index -3 is out of bounds for axis 0 with size 2"):
+        xp.take_along_axis(x, xp.asarray([[-3]]), axis=0)
+    for function in (xp.take, xp.take_along_axis):
+        with pytest.raises(TypeError, match="float64"):
+            function(x, xp.ones((1, 1)), axis=0)
+        with pytest.raises(IndexError, match="axis 2"):
+            function(x, xp.asarray([[0]]), axis=2)
+    with pytest.raises(ValueError, match="dimensions"):
+        xp.take_along_axis(x, xp.asarray([0]), axis=0)
+    with pytest.raises(ValueError, match="broadcast"):
+        xp.take_along_axis(x, xp.zeros((1, 2), dtype=xp.int64), axis=0)

@@ -1,0 +1,215 @@
+"""matmul, tensordot, vecdot and matrix_transpose, compared with NumPy."""
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import arrayx as xp
+
+NUMERIC = [
+    "int8",
+    "uint8",
+    "int32",
+    "int64",
+    "uint64",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+
+
+def random(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(0, 100, shape).astype(dtype)
+    a = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * rng.standard_normal(shape)
+    return a.astype(dtype)
+
+
+def close(x, expected):
+    assert x.dtype == expected.dtype
+    assert x.shape == expected.shape
+    if expected.dtype.kind in "iu":
+        np.testing.assert_array_equal(np.asarray(x), expected)
+    else:
+        tolerance = 2e-5 if expected.dtype.name in ("float32", "complex64") else 1e-12
+        np.testing.assert_allclose(np.asarray(x), expected, rtol=tolerance, atol=tolerance)
+
+
+@st.composite
+def layout(draw, a):
+    """NumPy's array and ours with the same elements, the strides of ours drawn at random."""
+    order = draw(st.permutations(range(a.ndim)))
+    flips = tuple(slice(None, None, draw(st.sampled_from([1, -1, 2]))) for _ in order)
+    buffer = np.zeros([2 * a.shape[axis] for axis in order], a.dtype)
+    x = xp.asarray(buffer)
+    keys = [
+        key if key.step == 2 else slice(n - 1, None, -1) if key.step == -1 and n else slice(0, n)
+        for key, n in zip(flips, (a.shape[axis] for axis in order), strict=True)
+    ]
+    view = xp.permute_dims(x[tuple(keys)], tuple(np.argsort(order).tolist()))
+    view[...] = xp.asarray(np.ascontiguousarray(a))
+    return view
+
+
+@given(st.sampled_from(NUMERIC), st.data())
+def test_matmul(dtype, data):
+    m, k, n = (data.draw(st.integers(0, 5)) for _ in range(3))
+    batch = data.draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3, max_dims=2)
+    )
+    first, second = batch.input_shapes
+    a = random((*first, m, k), dtype, 1)
+    b = random((*second, k, n), dtype, 2)
+    if data.draw(st.booleans()):
+        a = a.reshape(-1)[:k] if a.size >= k else random((k,), dtype)
+    if data.draw(st.booleans()):
+        b = random((k,), dtype)
+    x, y = data.draw(layout(a)), data.draw(layout(b))
+    close(xp.matmul(x, y), np.asarray(a @ b))
+    close(x @ y, np.asarray(a @ b))
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+def test_larger_products(dtype):
+    a, b = random((130, 67), dtype, 1), random((67, 141), dtype, 2)
+    close(xp.asarray(a) @ xp.asarray(b), a @ b)
+    close(xp.asarray(b).mT @ xp.asarray(a).mT, b.T @ a.T)
+    stack = random((3, 40, 67), dtype, 3)
+    close(xp.asarray(stack) @ xp.asarray(b), stack @ b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    ("m", "k", "n"), [(5, 80, 3), (24, 37, 18), (1, 26, 1), (1, 40, 33), (9, 60, 1)]
+)
+def test_a_product_does_not_depend_on_layout(dtype, m, k, n):
+    a, b = xp.asarray(random((m, k), dtype, 1)), xp.asarray(random((k, n), dtype, 2))
+    expected = a @ b
+    for x in (a, a.mT.copy().mT, xp.repeat(a, 2, axis=1)[:, ::2], xp.flip(xp.flip(a).copy())):
+        for y in (b, b.mT.copy().mT, xp.repeat(b, 2, axis=0)[::2, :]):
+            assert xp.all(x @ y == expected)
+    stack = xp.stack([a, a + 1])
+    strided = xp.permute_dims(xp.permute_dims(stack, (2, 0, 1)).copy(), (1, 2, 0))
+    assert xp.all(strided @ b == stack @ b)
+    assert xp.all(xp.tensordot(a, b.mT.copy(), axes=((1,), (1,))) == expected)
+
+
+def test_promotion():
+    a, b = xp.ones((2, 2), dtype=xp.int8), xp.ones((2, 2), dtype=xp.uint8)
+    assert (a @ b).dtype == xp.int16
+    assert (a @ xp.ones((2, 2), dtype=xp.float32)).dtype == xp.float32
+    assert xp.vecdot(a, b).dtype == xp.tensordot(a, b).dtype == xp.int16
+
+
+def test_integers_wrap():
+    a = xp.full((1, 2), 100, dtype=xp.int8)
+    assert (a @ a.mT).tolist() == [[20000 % 256 - 256 if 20000 % 256 > 127 else 20000 % 256]]
+
+
+def test_nothing_to_sum_gives_zeros():
+    x = xp.zeros((2, 0)) @ xp.zeros((0, 3))
+    assert x.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert xp.vecdot(xp.zeros(0), xp.zeros(0)).tolist() == 0
+    assert xp.tensordot(xp.zeros((2, 0)), xp.zeros((0, 3)), axes=1).shape == (2, 3)
+    assert (xp.zeros((0, 2, 3)) @ xp.zeros((3, 4))).shape == (0, 2, 4)
+
+
+@given(st.sampled_from(NUMERIC), st.data())
+def test_tensordot(dtype, data):
+    a_shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
+    count = data.draw(st.integers(0, len(a_shape)))
+    chosen = data.draw(st.permutations(range(len(a_shape))))[:count]
+    extra = data.draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+    sizes = [a_shape[i] for i in chosen] + list(extra)
+    order = data.draw(st.permutations(range(len(sizes))))
+    b_shape = [sizes[i] for i in order]
+    partners = [order.index(i) for i in range(count)]
+    a, b = random(a_shape, dtype, 1), random(b_shape, dtype, 2)
+    x, y = data.draw(layout(a)), data.draw(layout(b))
+    axes = (tuple(chosen), tuple(partners))
+    close(xp.tensordot(x, y, axes=axes), np.tensordot(a, b, axes))
+    negative = (tuple(i - a.ndim for i in chosen), tuple(i - b.ndim for i in partners))
+    close(xp.tensordot(x, y, axes=negative), np.tensordot(a, b, axes))
+    close(xp.tensordot(x, y, axes=0), np.tensordot(a, b, 0))
+
+
+def test_tensordot_over_a_number_of_axes():
+    a, b = random((2, 3, 4), "float64"), random((3, 4, 5), "float64")
+    close(xp.tensordot(xp.asarray(a), xp.asarray(b)), np.tensordot(a, b))
+    close(xp.tensordot(xp.asarray(a), xp.asarray(b[0]), axes=1), np.tensordot(a, b[0], 1))
+
+
+@given(st.sampled_from(NUMERIC), st.data())
+def test_vecdot(dtype, data):
+    n = data.draw(st.integers(0, 5))
+    batch = data.draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3, max_dims=2)
+    )
+    axis = data.draw(st.integers(-1 - min(map(len, batch.input_shapes)), -1))
+    arrays = [
+        np.moveaxis(random((*shape, n), dtype, i), -1, axis)
+        for i, shape in enumerate(batch.input_shapes)
+    ]
+    x, y = (data.draw(layout(a)) for a in arrays)
+    a, b = (np.moveaxis(a, axis, -1) for a in arrays)
+    close(xp.vecdot(x, y, axis=axis), np.asarray((a.conj() * b).sum(-1, dtype=dtype)))
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+@pytest.mark.parametrize("n", [1, 3, 32, 33])
+def test_many_vectors(dtype, n):
+    a, b = random((50, 2, n), dtype, 1), random((2, n), dtype, 2)
+    expected = (a.conj() * b).sum(-1, dtype=dtype)
+    close(xp.vecdot(xp.asarray(a), xp.asarray(b)), expected)
+    moved = xp.asarray(np.ascontiguousarray(np.moveaxis(a, -1, -2)))
+    result = xp.vecdot(moved, xp.asarray(np.ascontiguousarray(b.T)), axis=-2)
+    assert xp.all(result == xp.vecdot(xp.asarray(a), xp.asarray(b)))
+
+
+@given(hnp.arrays("int64", hnp.array_shapes(min_dims=2, max_dims=4, min_side=0)))
+def test_matrix_transpose(a):
+    x = xp.matrix_transpose(xp.asarray(a))
+    np.testing.assert_array_equal(np.asarray(x), np.swapaxes(a, -1, -2))
+
+
+M = xp.zeros((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: xp.matmul(M, M), ValueError, r"\(2, 3\) and \(2, 3\)"),
+        (lambda: M @ xp.zeros(2), ValueError, r"\(2, 3\) and \(2,\)"),
+        (lambda: xp.zeros(3) @ M, ValueError, r"\(3,\) and \(2, 3\)"),
+        (lambda: xp.matmul(xp.asarray(1.0), M), ValueError, "at least 1 dimension"),
+        (lambda: xp.zeros((2, 4, 3)) @ xp.zeros((3, 3, 4)), ValueError, "broadcast"),
+        (lambda: xp.matmul(M > 0, M), TypeError, "bool"),
+        (lambda: xp.matmul(M, 2), TypeError, "x2 must be an arrayx array"),
+        (lambda: xp.tensordot(M, M), None, ""),
+        (lambda: xp.tensordot(M, M, axes=1), ValueError, r"\(2, 3\) and \(2, 3\)"),
+        (lambda: xp.tensordot(M, M, axes=3), ValueError, "3 axes"),
+        (lambda: xp.tensordot(M, M, axes=-1), ValueError, "at least 0"),
+        (lambda: xp.tensordot(M, M, axes=((0,), (0, 1))), ValueError, "same length"),
+        (lambda: xp.tensordot(M, M, axes=((0, 0), (0, 0))), ValueError, "twice"),
+        (lambda: xp.tensordot(M, M, axes=((2,), (0,))), IndexError, "out of range"),
+        (lambda: xp.tensordot(M, M, axes="ab"), TypeError, "axes must be"),
+        (lambda: xp.tensordot(M, M > 0), TypeError, "bool"),
+        (lambda: xp.vecdot(M, xp.zeros((2, 1))), ValueError, r"\(2, 3\) and \(2, 1\)"),
+        (lambda: xp.vecdot(M, M, axis=0), IndexError, "axis 0"),
+        (lambda: xp.vecdot(M, xp.zeros(3), axis=-2), IndexError, "axis -2"),
+        (lambda: xp.vecdot(xp.asarray(1.0), M), IndexError, "axis -1"),
+        (lambda: xp.vecdot(M > 0, M), TypeError, "bool"),
+    ],
+)
+def test_errors_name_what_is_wrong(call, error, words):
+    if error is None:
+        assert call().shape == ()
+        return
+    with pytest.raises(error, match=words):
+        call()

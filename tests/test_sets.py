@@ -1,0 +1,93 @@
+"""Set functions, compared with NumPy by value equality: NaNs are distinct, the zeros are one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strided import DTYPES, Draw, ours, same
+
+import arrayx as xp
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def unique(a):
+    """values, first occurrences, inverse and counts, from a stable order of NumPy's."""
+    flat = np.ascontiguousarray(a).reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    in_order = flat[order]
+    starts_run = np.ones(flat.size, bool)
+    starts_run[1:] = in_order[1:] != in_order[:-1]
+    starts = np.flatnonzero(starts_run)
+    inverse = np.empty(flat.size, np.int64)
+    inverse[order] = np.cumsum(starts_run) - 1
+    counts = np.diff(np.append(starts, flat.size))
+    return in_order[starts], order[starts], inverse.reshape(a.shape), counts
+
+
+def check_unique(a):
+    values, indices, inverse, counts = unique(a)
+    x = ours(a)
+    everything = xp.unique_all(x)
+    same(everything.values, values)
+    same(everything.indices, indices)
+    same(everything.inverse_indices, inverse)
+    same(everything.counts, counts)
+    with_counts, with_inverse = xp.unique_counts(x), xp.unique_inverse(x)
+    same(with_counts.values, values)
+    same(with_counts.counts, counts)
+    same(with_inverse.values, values)
+    same(with_inverse.inverse_indices, inverse)
+    same(xp.unique_values(x), values)
+
+
+@given(seeds)
+def test_unique_of_any_array(seed):
+    draw = Draw(seed)
+    check_unique(draw.array(draw.choice([draw.shape(), (50,), (500,), (30, 40)])))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unique_of_large_arrays(dtype):
+    draw = Draw(11)
+    for _ in range(3):
+        check_unique(draw.array((400, 300), dtype))
+
+
+def test_nans_are_distinct_and_zeros_are_one():
+    nan = float("nan")
+    result = xp.unique_all(xp.asarray([nan, 0.0, nan, -0.0, 1.0]))
+    assert result.values.tolist()[:2] == [0.0, 1.0]
+    assert result.counts.tolist() == [2, 1, 1, 1]
+    assert result.indices.tolist() == [1, 4, 0, 2]
+    assert result.inverse_indices.tolist() == [2, 0, 3, 0, 1]
+
+
+@given(seeds)
+def test_isin(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(DTYPES)
+    a = draw.array(draw.choice([draw.shape(), (500,)]), dtype)
+    b = draw.array(draw.choice([draw.shape(), (draw.choice([0, 1, 4, 5, 100]),)]), dtype)
+    expected = np.zeros(a.shape, bool)
+    for value in b.reshape(-1):
+        expected |= a == value
+    same(xp.isin(ours(a), ours(b)), expected)
+    same(xp.isin(ours(a), ours(b), invert=True), ~expected)
+
+
+def test_isin_promotes_and_takes_scalars():
+    x = xp.asarray([1, 2, 3, 2])
+    assert xp.isin(x, 2).tolist() == [False, True, False, True]
+    assert xp.isin(x, 2.5).tolist() == [False] * 4
+    assert xp.isin(x, xp.asarray([2.0, 3.5])).tolist() == [False, True, False, True]
+    for values in (x, xp.arange(10)):
+        assert bool(xp.isin(2, values)) and xp.isin(2, values).shape == ()
+        assert not bool(xp.isin(2, values, invert=True))
+        assert not bool(xp.isin(-2, values))
+    assert not bool(xp.isin(1, xp.asarray([], dtype=xp.int64)))
+    nan = xp.asarray([float("nan")])
+    assert xp.isin(nan, nan).tolist() == [False]
+    assert xp.isin(nan, nan, invert=True).tolist() == [True]
+    with pytest.raises(TypeError):
+        xp.isin(1, 2)
