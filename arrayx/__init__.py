@@ -4,6 +4,8 @@ Examples in docstrings assume ``import arrayx as xp``.
 """
 
 from . import _array_methods as _array_methods
+from . import fft as fft
+from . import linalg as linalg
 from . import memory as memory
 from ._constants import (
     e,
@@ -362,6 +364,9 @@ __all__ = [
     "all",
     "any",
     "diff",
+    # extensions
+    "fft",
+    "linalg",
     # devices and memory
     "memory",
     "set_default_device",

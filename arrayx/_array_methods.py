@@ -6,6 +6,8 @@ item and tolist, is in cpp/python/array.cpp.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from . import _core
 from . import _creation_functions as creation
 from . import _elementwise_functions as elementwise
@@ -142,6 +144,11 @@ def diagonal(self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ar
     return _core.diagonal(self, offset, axis1, axis2)
 
 
+def view(self: Array, dtype: DType | None = None) -> Array:
+    """A view of the same bytes, as elements of another dtype if one is named."""
+    return _core.view(self, self.dtype if dtype is None else dtype)
+
+
 def trace(
     self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType | None = None
 ) -> Array:
@@ -227,7 +234,47 @@ def fill(self: Array, value: Array | bool | int | float | complex) -> None:
     self[...] = value
 
 
+# The standard's names of NumPy's ufuncs that have others.
+standard_names = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "conjugate": "conj",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
+    "rint": "round",
+}
+
+
+def array_ufunc(self: Array, ufunc: Any, how: str, *inputs: Any, **options: Any) -> Any:
+    """What NumPy calls when a ufunc, its own or one of SciPy's, is given this array.
+
+    The function of that name computes it; what has none here goes through NumPy. Either way the
+    result is an array of arrayx. An array of NumPy beside this one is refused, as by our operators.
+    """
+    numpy = import_module("numpy")
+    if "out" in options or any(isinstance(value, numpy.ndarray) for value in inputs):
+        return NotImplemented
+    name = standard_names.get(ufunc.__name__, ufunc.__name__)
+    function = getattr(elementwise, name, None) or getattr(linear_algebra, name, None)
+    if function is not None and how == "__call__" and not options:
+        return function(*inputs)
+    arrays = [value.__array__() if isinstance(value, _core.Array) else value for value in inputs]
+    results = getattr(ufunc, how)(*arrays, **options)
+    if isinstance(results, tuple):
+        return tuple([creation.asarray(result) for result in results])
+    return creation.asarray(results)
+
+
 methods: dict[str, Callable[..., Any]] = {
+    "__array_ufunc__": array_ufunc,
     "all": reduction(utility.all),
     "any": reduction(utility.any),
     "argmax": reduction(searching.argmax),
@@ -261,6 +308,7 @@ methods: dict[str, Callable[..., Any]] = {
     "take": take,
     "trace": trace,
     "transpose": transpose,
+    "view": view,
     "var": deviation(statistical.var),
 }
 

@@ -136,7 +136,7 @@ def acos(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def acos(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -167,7 +167,7 @@ def acosh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def acosh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -231,7 +231,7 @@ def asin(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def asin(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -262,7 +262,7 @@ def asinh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def asinh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -292,7 +292,7 @@ def atan(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def atan(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -323,7 +323,8 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
+        least one is an array.
 
     Returns
     -------
@@ -333,7 +334,7 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -355,7 +356,7 @@ def atanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -365,7 +366,7 @@ def atanh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -664,7 +665,8 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
+        least one is an array.
 
     Returns
     -------
@@ -674,7 +676,7 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -696,7 +698,7 @@ def cos(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -706,7 +708,7 @@ def cos(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -726,7 +728,7 @@ def cosh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -736,7 +738,7 @@ def cosh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -752,7 +754,7 @@ def divide(x1: Array | int | float | complex, x2: Array | int | float | complex,
     Parameters
     ----------
     x1, x2 : Array, int, float or complex
-        Operands, broadcast against each other; dtypes floating, real or complex. At least one is
+        Operands, broadcast against each other; dtypes numeric, integers as float64. At least one is
         an array.
 
     Returns
@@ -763,7 +765,7 @@ def divide(x1: Array | int | float | complex, x2: Array | int | float | complex,
     Raises
     ------
     TypeError
-        If a dtype is not floating, real or complex, or the dtypes do not promote.
+        If a dtype is not numeric, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -820,7 +822,7 @@ def exp(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -830,7 +832,7 @@ def exp(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -846,7 +848,7 @@ def expm1(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -856,7 +858,7 @@ def expm1(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -1003,7 +1005,8 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
+        least one is an array.
 
     Returns
     -------
@@ -1013,7 +1016,7 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1218,7 +1221,7 @@ def log(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1228,7 +1231,7 @@ def log(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1249,7 +1252,7 @@ def log10(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1259,7 +1262,7 @@ def log10(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1279,7 +1282,7 @@ def log1p(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1289,7 +1292,7 @@ def log1p(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1309,7 +1312,7 @@ def log2(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1319,7 +1322,7 @@ def log2(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1339,7 +1342,8 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
+        least one is an array.
 
     Returns
     -------
@@ -1349,7 +1353,7 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1611,7 +1615,8 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
+        least one is an array.
 
     Returns
     -------
@@ -1621,7 +1626,7 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1766,7 +1771,7 @@ def reciprocal(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1776,7 +1781,7 @@ def reciprocal(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -1890,7 +1895,7 @@ def signbit(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real floating.
+        Array of any shape; dtype real-valued, integers as float64.
 
     Returns
     -------
@@ -1900,7 +1905,7 @@ def signbit(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not real floating.
+        If the dtype is not real-valued.
 
     Notes
     -----
@@ -1920,7 +1925,7 @@ def sin(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1930,7 +1935,7 @@ def sin(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1950,7 +1955,7 @@ def sinh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1960,7 +1965,7 @@ def sinh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -1976,7 +1981,7 @@ def sqrt(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -1986,7 +1991,7 @@ def sqrt(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -2072,7 +2077,7 @@ def tan(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -2082,7 +2087,7 @@ def tan(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -2102,7 +2107,7 @@ def tanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
 
     Returns
     -------
@@ -2112,7 +2117,7 @@ def tanh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------

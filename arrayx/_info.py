@@ -42,7 +42,7 @@ class NamespaceInfo:
         Returns
         -------
         Device
-            Set by `Device` as a context manager, or by the variable ARRAYX_DEFAULT_DEVICE.
+            Changed by `set_default_device`, or for a block by `with Device(...)`.
 
         Examples
         --------
@@ -77,12 +77,12 @@ class NamespaceInfo:
             "indexing": int64,
         }
 
-    def devices(self) -> tuple[Device, ...]:
+    def devices(self) -> list[Device]:
         """The devices there are.
 
         Returns
         -------
-        tuple of Device
+        list of Device
             The CPU first.
 
         Examples
@@ -90,7 +90,7 @@ class NamespaceInfo:
         >>> xp.__array_namespace_info__().devices()[0]
         arrayx.Device('cpu')
         """
-        return (_core.Device("cpu"),)
+        return [_core.Device("cpu")]
 
     def dtypes(
         self,

@@ -34,7 +34,7 @@ def cumulative_prod(
     Parameters
     ----------
     x : Array
-        Array of at least one dimension; dtype numeric.
+        Array of at least one dimension; dtype numeric, or bool as int64.
     axis : int, optional
         The axis to go along. It may be left out if `x` is one-dimensional.
     dtype : DType, optional
@@ -84,7 +84,7 @@ def cumulative_sum(
     Parameters
     ----------
     x : Array
-        Array of at least one dimension; dtype numeric.
+        Array of at least one dimension; dtype numeric, or bool as int64.
     axis : int, optional
         The axis to go along. It may be left out if `x` is one-dimensional.
     dtype : DType, optional
@@ -173,7 +173,7 @@ def mean(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype numeric, integers as float64.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     keepdims : bool
@@ -187,7 +187,7 @@ def mean(
     Raises
     ------
     TypeError
-        If `x` is not floating.
+        If `x` is not numeric.
     ValueError
         If an axis is named twice.
     IndexError
@@ -256,7 +256,7 @@ def prod(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric.
+        Array of any shape; dtype numeric, or bool as int64.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     dtype : DType, optional
@@ -306,7 +306,7 @@ def std(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real floating.
+        Array of any shape; dtype real-valued, integers as float64.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     correction : int or float
@@ -324,7 +324,7 @@ def std(
     Raises
     ------
     TypeError
-        If `x` is not real floating.
+        If `x` is not real-valued.
     ValueError
         If an axis is named twice.
     IndexError
@@ -358,7 +358,7 @@ def sum(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric.
+        Array of any shape; dtype numeric, or bool as int64.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     dtype : DType, optional
@@ -411,7 +411,7 @@ def var(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real floating.
+        Array of any shape; dtype real-valued, integers as float64.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     correction : int or float
@@ -429,7 +429,7 @@ def var(
     Raises
     ------
     TypeError
-        If `x` is not real floating.
+        If `x` is not real-valued.
     ValueError
         If an axis is named twice.
     IndexError

@@ -1,7 +1,9 @@
 """Run other projects' test suites on the installed arrayx and say what they found.
 
-``official`` runs data-apis/array-api-tests. There is no list of expected failures: what the suite
-reports is what is printed, and the exit status is non-zero when anything failed.
+``official`` runs data-apis/array-api-tests; the others run the tests that a project's wheel ships,
+given the namespace by a pytest plugin from plugins/, without changing an installed file. There is no
+list of expected failures: what a suite reports is what is printed, and the exit status is non-zero
+when anything failed.
 """
 
 from __future__ import annotations
@@ -13,11 +15,14 @@ import os
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ElementTree
-from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import reports
+
+RowOf = Callable[[Sequence[str]], str]
+PLUGINS = Path(__file__).resolve().parent / "plugins"
 STANDARD = "2025.12"
 DEFAULT_SUITE = Path("~/.cache/arrayx/array-api-tests")
 HOW_TO_GET = (
@@ -54,64 +59,111 @@ CHAPTERS = {
 }
 
 EXTENSIONS = ("linalg", "fft")
-OUTCOMES = ("passed", "failed", "skipped")
 
 
-@dataclass
-class Chapter:
-    """The outcomes of one file of a suite."""
+@dataclass(frozen=True)
+class Consumer:
+    """A project that runs on any array namespace, and how its own tests are run on one."""
 
-    passed: int = 0
-    failed: int = 0
-    skipped: int = 0
-    failures: list[str] = field(default_factory=list)
-
-
-def read_report(path: Path) -> tuple[dict[str, Chapter], Counter[str]]:
-    """Count a JUnit report's outcomes by test file, and its skips by reason."""
-    chapters: dict[str, Chapter] = {}
-    reasons: Counter[str] = Counter()
-    for case in ElementTree.parse(path).iter("testcase"):
-        parts = case.get("classname", "").split(".")
-        # A file that could not be imported is reported under its own name, without a class.
-        module = next(
-            (p for p in (*parts, case.get("name", "")) if p.startswith("test_")), parts[-1]
-        )
-        chapter = chapters.setdefault(module, Chapter())
-        skip = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
-            chapter.failed += 1
-            chapter.failures.append(f"{module}.py::{case.get('name')}")
-        elif skip is not None:
-            chapter.skipped += 1
-            reasons[skip.get("message") or "no reason given"] += 1
-        else:
-            chapter.passed += 1
-    return chapters, reasons
+    package: str
+    help: str
+    plugin: str | None = None
+    # Where its tests of array namespaces are, below its package; all of it if nothing is named.
+    paths: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    # The part of a test module's dotted name that makes a row.
+    row: int = -1
+    requires: tuple[str, ...] = ()
 
 
-def print_table(chapters: dict[str, Chapter], reasons: Counter[str]) -> None:
-    """Print outcomes per chapter, the reasons of skips, and the failures by name."""
-    order = list(CHAPTERS)
-    modules = sorted(chapters, key=lambda m: (order.index(m) if m in order else len(order), m))
-    width = max(len(CHAPTERS.get(m, m)) for m in [*modules, "chapter"])
-    print(f"\n{'chapter':<{width}}  {'passed':>7}  {'failed':>7}  {'skipped':>7}")
-    for module in modules:
-        c = chapters[module]
-        print(
-            f"{CHAPTERS.get(module, module):<{width}}  {c.passed:>7}  {c.failed:>7}  {c.skipped:>7}"
-        )
-    total = [sum(getattr(c, kind) for c in chapters.values()) for kind in OUTCOMES]
-    print(f"{'all':<{width}}  {total[0]:>7}  {total[1]:>7}  {total[2]:>7}")
-    if reasons:
-        print("\nskipped because:")
-        for reason, count in reasons.most_common():
-            print(f"{count:>5}  {reason}")
-    failures = [name for m in modules for name in chapters[m].failures]
-    if failures:
-        print("\nfailed:")
-        for name in failures:
-            print(f"       {name}")
+CONSUMERS = {
+    "scipy": Consumer(
+        package="scipy",
+        help="SciPy's tests that use its `xp` fixture",
+        plugin="scipy_backend",
+        paths=(
+            "_lib",
+            "cluster",
+            "constants",
+            "differentiate",
+            "fft",
+            "integrate",
+            "interpolate",
+            "linalg",
+            "ndimage",
+            "optimize",
+            "signal",
+            "spatial",
+            "special",
+            "stats",
+        ),
+        select=("-m", "conformance"),
+        environment={"SCIPY_ARRAY_API": "1"},
+        row=1,
+        requires=("pooch",),
+    ),
+    "sklearn": Consumer(
+        package="sklearn",
+        help="scikit-learn's array API tests",
+        plugin="sklearn_backend",
+        environment={"SCIPY_ARRAY_API": "1"},
+        row=1,
+    ),
+    "extra": Consumer(
+        package="array_api_extra",
+        help="array-api-extra's tests",
+        plugin="extra_backend",
+        paths=("tests/main",),
+        # Its pyproject.toml, which the wheel lacks, makes errors of warnings.
+        select=("-m", "conformance", "-W", "error::DeprecationWarning"),
+    ),
+    "cubed": Consumer(
+        package="cubed",
+        help="cubed's tests, with the namespace doing the work on its chunks",
+        paths=("tests",),
+        # Its conftest.py, which the wheel lacks, leaves these to options of its own.
+        select=("-m", "not slow and not cloud"),
+        environment={"CUBED_BACKEND_ARRAY_API_MODULE": "{module}"},
+    ),
+    "xarray": Consumer(
+        package="xarray",
+        help="xarray's tests of array API namespaces",
+        plugin="xarray_backend",
+        paths=(
+            "tests/test_array_api.py",
+            "tests/test_dtypes.py::test_maybe_promote",
+            "tests/test_namedarray.py::TestNamedArray::test_duck_array_class_array_api",
+        ),
+    ),
+}
+
+
+def module_of(parts: Sequence[str]) -> str:
+    """Return the test module's name, without the package before it or the class after it."""
+    return next((p for p in parts if p.startswith("test_")), parts[-1])
+
+
+def run_pytest(
+    command: Sequence[str], folder: Path, environment: dict[str, str], row_of: RowOf
+) -> tuple[int, reports.Report]:
+    """Run pytest in a folder, its progress on the terminal; return its status and counts."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "report.xml"
+        full = [sys.executable, "-m", "pytest", *command, "-q", "-rN", f"--junitxml={path}"]
+        status = subprocess.run(full, cwd=folder, env=environment, check=False).returncode
+        if not path.exists():
+            print(f"\nThe suite did not run: pytest ended with exit status {status}.")
+            return status or 1, reports.Report()
+        return status, reports.read(path, row_of)
+
+
+def verdict(status: int, report: reports.Report) -> int:
+    """Return the exit status of a run whose report was printed."""
+    if not report.rows:
+        print("\nNo test was selected.")
+    # A crash or an interruption leaves a status of its own even where the report shows no failure.
+    return status or int(report.failed)
 
 
 def official(options: argparse.Namespace) -> int:
@@ -142,48 +194,79 @@ def official(options: argparse.Namespace) -> int:
     }
     if options.device is not None:
         environment["ARRAYX_DEFAULT_DEVICE"] = options.device
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "array_api_tests",
-            "-q",
-            "-rN",
-            "--tb=short",
-            "--disable-warnings",
-        ]
-        command += [f"--junitxml={report}", f"--max-examples={options.examples}"]
-        # A slow machine is no failure, and files lying in the checkout excuse none.
+    # A slow machine is no failure, and files lying in the checkout excuse none.
+    command = [
+        "array_api_tests",
+        "--tb=short",
+        "--disable-warnings",
+        "--disable-deadline",
+        f"--max-examples={options.examples}",
+        f"--skips-file={os.devnull}",
+        f"--xfails-file={os.devnull}",
+    ]
+    # The suite skips the tests of an absent extension, but for those of its names.
+    for extension in absent:
         command += [
-            "--disable-deadline",
-            f"--skips-file={os.devnull}",
-            f"--xfails-file={os.devnull}",
+            "--deselect",
+            f"array_api_tests/test_has_names.py::test_has_names[{extension}-",
         ]
-        # The suite skips the tests of an absent extension, but for those of its names.
-        for extension in absent:
-            command += [
-                "--deselect",
-                f"array_api_tests/test_has_names.py::test_has_names[{extension}-",
-            ]
-        if options.k:
-            command += ["-k", options.k]
-        if options.n:
-            command += ["-n", options.n]
-        status = subprocess.run(command, cwd=suite, env=environment, check=False).returncode
-        if not report.exists():
-            print(f"\nThe suite did not run: pytest ended with exit status {status}.")
-            return status or 1
-        chapters, reasons = read_report(report)
-    if not chapters:
-        print("\nNo test was selected.")
-        return status or 1
-    print_table(chapters, reasons)
+    command += selection(options)
+    status, report = run_pytest(
+        command, suite, environment, lambda parts: CHAPTERS.get(module_of(parts), module_of(parts))
+    )
+    if report.rows:
+        reports.print_table(report, "chapter", list(CHAPTERS.values()))
     if absent:
         print(f"\n{options.module} lacks {' and '.join(absent)}; their names were not asked for.")
-    # A crash or an interruption leaves a status of its own even where the report shows no failure.
-    return status or int(any(c.failed for c in chapters.values()))
+    return verdict(status, report)
+
+
+def selection(options: argparse.Namespace) -> list[str]:
+    """Return pytest's arguments for the options -k and -n."""
+    return [*(("-k", options.k) if options.k else ()), *(("-n", options.n) if options.n else ())]
+
+
+def consumer(options: argparse.Namespace) -> int:
+    """Run the tests that a project's wheel ships, with the namespace in the place of NumPy."""
+    project = CONSUMERS[options.what]
+    missing = [
+        name
+        for name in ("pytest", project.package, options.module, *project.requires)
+        if importlib.util.find_spec(name.partition(".")[0]) is None
+    ]
+    if missing:
+        print(f"{', '.join(missing)} must be installed for {sys.executable}.")
+        return 2
+    spec = importlib.util.find_spec(project.package)
+    assert spec is not None and spec.submodule_search_locations
+    package = Path(spec.submodule_search_locations[0])
+    paths = [f"{package.name}/{p}" for p in options.paths or project.paths or ("",)]
+    for path in paths:
+        if not (package.parent / path.partition("::")[0]).exists():
+            print(f"{project.package} has no {path.partition('/')[2]} in {package}.")
+            return 2
+
+    environment = os.environ | {
+        name: value.format(module=options.module) for name, value in project.environment.items()
+    }
+    environment["CONFORMANCE_MODULE"] = options.module
+    environment["PYTHONPATH"] = os.pathsep.join(
+        [str(PLUGINS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    # Node names start at the package, whatever lies in the working directory.
+    command = [*paths, f"--rootdir={package.parent}", "-c", os.devnull, "-p", "no:cacheprovider"]
+    command += ["--tb=short", "--disable-warnings", *project.select, *selection(options)]
+    if project.plugin is not None:
+        command += ["-p", project.plugin]
+    status, report = run_pytest(
+        command,
+        package.parent,
+        environment,
+        lambda parts: ".".join(parts[: project.row + 1]) if project.row > 0 else module_of(parts),
+    )
+    if report.rows:
+        reports.print_table(report, project.package)
+    return verdict(status, report)
 
 
 def main() -> int:
@@ -201,6 +284,20 @@ def main() -> int:
         "--suite", type=Path, default=DEFAULT_SUITE, help=f"checkout (default: {DEFAULT_SUITE})"
     )
     p.set_defaults(run=official)
+
+    for name, project in CONSUMERS.items():
+        p = suites.add_parser(name, help=project.help)
+        p.add_argument(
+            "paths",
+            nargs="*",
+            metavar="PATH",
+            help=f"only these folders or files of {project.package}, such as "
+            + ("stats or stats/tests/test_morestats.py" if name == "scipy" else "tests"),
+        )
+        p.add_argument("-k", metavar="EXPR", help="run only the tests whose names match")
+        p.add_argument("-n", metavar="WORKERS", help="processes (needs pytest-xdist)")
+        p.add_argument("--module", default="arrayx", help="the namespace (default: arrayx)")
+        p.set_defaults(run=consumer)
 
     options = parser.parse_args()
     return int(options.run(options))

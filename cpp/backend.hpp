@@ -34,8 +34,8 @@ struct Element {
 // One operand of a loop: a view of memory on the engine's device, or (host_scalar) one element in
 // host memory that is repeated everywhere. Non-owning.
 struct Operand {
-  char* data = nullptr;             // address of the first element
-  const Layout* layout = nullptr;   // its offset is already in `data`; null for host scalars
+  char* data = nullptr;            // address of the first element
+  const Layout* layout = nullptr;  // its offset is already in `data`; null for host scalars
   DType dtype = DType::float64;
   bool host_scalar = false;
 
@@ -76,12 +76,14 @@ class Backend {
   // out overlaps an input only if it is exactly the same view.
   virtual void elementwise(Op op, DType compute, std::span<const Operand> inputs,
                            const Operand& out) = 0;
-  // The same for small operands of dtype `compute`, contiguous and of one size: no plan, no threads.
+  // The same for small operands of dtype `compute`, contiguous and of one size: no plan, no
+  // threads.
   virtual void elementwise_contiguous(Op op, DType compute, const void* const* inputs, void* out,
                                       std::int64_t n) = 0;
   // out = in, cast to out's dtype; same shape; no partial overlap.
   virtual void copy(const Operand& in, const Operand& out) = 0;
-  // out[i] = start + i * step along a one-dimensional out, computed so that no error accumulates.
+  // out[i] = start + i * step along a one-dimensional out of a real dtype, computed so that no
+  // error accumulates. start and step are of out's dtype, or float64 when that is floating.
   virtual void arange(const Operand& out, const Element& start, const Element& step) = 0;
   // A one-dimensional out from start to stop as the standard's linspace; the last is exactly stop
   // when endpoint is true. start, stop are complex128; out is floating.
@@ -96,8 +98,7 @@ class Backend {
   // have another dtype (cast at the end). `center`, of out's shape, is what sum_squared_deviations
   // subtracts; null otherwise. Empty reductions write the identity (the frontend refuses max/min).
   virtual void reduce(Reduction op, DType accumulator, const Operand& in,
-                      std::span<const bool> reduced, const Operand* center,
-                      const Operand& out) = 0;
+                      std::span<const bool> reduced, const Operand* center, const Operand& out) = 0;
   // Position of the first largest (smallest) along `axis`, NaN counting as such; out is int64 of
   // the kept shape. in.shape[axis] > 0.
   virtual void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) = 0;
@@ -109,8 +110,8 @@ class Backend {
   // ---- indexing -----------------------------------------------------------------------------
   // out[i…, slab…] = in[offsets[i…] + slab…]: `offsets` (int64, shape of the leading dimensions of
   // out) holds element offsets from in.data; in.layout describes one slab (the trailing dimensions
-  // of out). Offsets are known to be in bounds. in.layout may also have dimensions that offsets has,
-  // up to all of out's: an element's place is its offset plus its place under in.layout.
+  // of out). Offsets are known to be in bounds. in.layout may also have dimensions that offsets
+  // has, up to all of out's: an element's place is its offset plus its place under in.layout.
   virtual void gather(const Operand& in, const Operand& offsets, const Operand& out) = 0;
   // out[offsets[i…] + slab…] = in[i…, slab…], in index order, so that the last of equal offsets
   // wins. out.layout describes one slab. in is cast to out's dtype.
@@ -142,18 +143,49 @@ class Backend {
   // out is contiguous in its last two dimensions and overlaps neither input.
   virtual void matmul(const Operand& a, const Operand& b, const Operand& out) = 0;
 
+  // Factorisations of stacks. All operands of a verb have the same batch dimensions in front
+  // (inputs may repeat there by stride zero), the same precision, and the sizes named; outputs are
+  // row-major and overlap no input. Those that say so return the position, in row-major order, of
+  // the first matrix of the stack that has no result, or -1; what the outputs then hold is
+  // undefined.
+  //
+  // a @ out = b for square a; fails where a is exactly singular.
+  virtual std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) = 0;
+  virtual std::int64_t inverse(const Operand& a, const Operand& out) = 0;
+  // Determinants and, for those that overflow, their signs (det / |det|, or 0) and the logarithms
+  // of their absolute values. Either det is null or the other two are. The outputs have the batch
+  // dimensions only; log_abs is real.
+  virtual void determinant(const Operand& a, const Operand* det, const Operand* sign,
+                           const Operand* log_abs) = 0;
+  // The triangular factor of Hermitian matrices of which one triangle is read: that of the factor.
+  // Fails where a is not positive definite, or has a NaN or an infinity there.
+  virtual std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) = 0;
+  // a[m, n] = q[m, k] @ r[k, n] with k = min(m, n), or m if q is square.
+  virtual void qr(const Operand& a, const Operand& q, const Operand& r) = 0;
+  // Eigenvalues, ascending and real, of Hermitian matrices of which the lower triangle is read;
+  // with `vectors` their eigenvectors as columns. Fails for NaN and infinity, or without
+  // convergence.
+  virtual std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors) = 0;
+  // Eigenvalues of any square matrices, and right eigenvectors of length 1 as columns; both complex
+  // whatever a is. Fails like eigh.
+  virtual std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors) = 0;
+  // Singular values in descending order and, unless both are null, u[m, m] and vh[n, n], or u[m, k]
+  // and vh[k, n] with k = min(m, n). Fails like eigh.
+  virtual std::int64_t svd(const Operand& a, const Operand* u, const Operand& s,
+                           const Operand* vh) = 0;
+
   // ---- Fourier transforms -----------------------------------------------------------------------
   // Along one axis: out[k] = scale * sum over j of in[j] exp(-+ 2 pi i j k / n), + when `inverse`.
   // in and out have one precision and one shape but for the axis, whose size n >= 1 is out's where
   // no other is given. Of `in` the first elements that the transform takes are read, and as many
   // zeros are added as are missing. out is exactly in's view or does not overlap it.
-  virtual void fft(const Operand& in, const Operand& out, int axis, bool inverse,
-                   double scale) = 0;
+  virtual void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) = 0;
   // The same of n real elements: out[k] for k in [0, n / 2].
   virtual void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
                     double scale) = 0;
-  // The same of n elements of which the first n / 2 + 1 are given, the others being their conjugates
-  // in[n - j]; out is real. The imaginary parts of in[0] and, for even n, in[n / 2] are not read.
+  // The same of n elements of which the first n / 2 + 1 are given, the others being their
+  // conjugates in[n - j]; out is real. The imaginary parts of in[0] and, for even n, in[n / 2] are
+  // not read.
   virtual void irfft(const Operand& in, const Operand& out, int axis, bool inverse,
                      double scale) = 0;
 };

@@ -32,16 +32,16 @@ Address binary_address() {
 
 template <class T, unsigned Kind>
 void collect(Address*& out) {
-#define ARRAYX_ROW(name, F, accepts, result) \
-  { \
-    using namespace kinds; \
+#define ARRAYX_ROW(name, F, accepts, result)                                    \
+  {                                                                             \
+    using namespace kinds;                                                      \
     if constexpr (((accepts) & Kind) != 0) *out++ = unary_address<ops::F, T>(); \
   }
   ARRAYX_OPS_UNARY(ARRAYX_ROW)
 #undef ARRAYX_ROW
-#define ARRAYX_ROW(name, F, accepts, result) \
-  { \
-    using namespace kinds; \
+#define ARRAYX_ROW(name, F, accepts, result)                                     \
+  {                                                                              \
+    using namespace kinds;                                                       \
     if constexpr (((accepts) & Kind) != 0) *out++ = binary_address<ops::F, T>(); \
   }
   ARRAYX_OPS_BINARY(ARRAYX_ROW)

@@ -15,6 +15,12 @@ FUNCTIONS = {
 }
 FUNCTIONS.pop("set_default_device")  # of the extension module
 FUNCTIONS |= {f"memory.{name}": getattr(arrayx.memory, name) for name in arrayx.memory.__all__}
+FUNCTIONS |= {
+    f"linalg.{name}": getattr(arrayx.linalg, name)
+    for name in arrayx.linalg.__all__
+    if name != "LinAlgError"
+}
+FUNCTIONS |= {f"fft.{name}": getattr(arrayx.fft, name) for name in arrayx.fft.__all__}
 INFO = type(arrayx.__array_namespace_info__())
 FUNCTIONS |= {
     f"info.{name}": function

@@ -74,10 +74,19 @@ def test_dtypes_differ_from_each_other_and_from_anything_else():
     assert xp.float32 not in ("float32", 4, float)
 
 
-@pytest.mark.parametrize("bad", ["float32", float, 3, np.dtype("float16"), np.float16, np.str_])
+@pytest.mark.parametrize("bad", ["float32", str, 3, np.dtype("float16"), np.float16, np.str_])
 def test_other_things_are_no_dtypes(bad):
     with pytest.raises(TypeError):
         xp.zeros(2, dtype=bad)
+
+
+@pytest.mark.parametrize(
+    ("python", "ours"),
+    [(bool, xp.bool), (int, xp.int64), (float, xp.float64), (complex, xp.complex128)],
+)
+def test_python_types_stand_for_the_default_dtypes(python, ours):
+    assert xp.zeros(2, dtype=python).dtype == ours
+    assert xp.astype(xp.ones(2, dtype=xp.int8), python).dtype == ours
 
 
 def test_foreign_byte_order_is_refused_by_name():

@@ -527,7 +527,7 @@ def test_sequences_without_end():
     ],
 )
 def test_asarray_names_the_type_it_cannot_convert(obj):
-    with pytest.raises(TypeError, match="cannot make an array from an object of type"):
+    with pytest.raises(TypeError, match="cannot make a new array from an object of type"):
         xp.asarray(obj)
 
 

@@ -1,7 +1,6 @@
 """repr and str of arrays."""
 
 import math
-import time
 
 import pytest
 
@@ -69,12 +68,11 @@ def test_large_arrays_are_cut_in_every_long_dimension():
     assert all(line.count("0.") == 6 for line in lines if "0." in line)
 
 
-def test_huge_arrays_print_at_once():
-    start = time.perf_counter()
+def test_huge_arrays_print_by_their_edges():
+    # 2**40 elements: only a printer that looks at the edges alone ever finishes.
     for x in (xp.broadcast_to(xp.asarray(1.5), (2**20, 2**20)), xp.zeros((1000, 1000, 4))):
         assert "..." in repr(x)
         assert "..." in str(x)
-    assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The promises of docs/architecture.md, section 7, one test each (the official suite is run by
+"""The promises of docs/architecture.md, section 6, one test each (the official suite is run by
 conformance/)."""
 
 from __future__ import annotations

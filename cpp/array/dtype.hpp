@@ -1,5 +1,5 @@
-// DType: one row per dtype, and the promotion lattice. Room is left for dtypes outside the standard:
-// nothing but this table and `dispatch` lists them.
+// DType: one row per dtype, and the promotion lattice. Room is left for dtypes outside the
+// standard: nothing but this table and `dispatch` lists them.
 #pragma once
 
 #include <array>
@@ -35,10 +35,10 @@ struct DTypeInfo {
   DType dtype;
   std::string_view name;
   Kind kind;
-  std::uint8_t itemsize;       // bytes
-  std::uint8_t dlpack_code;    // DLDataTypeCode
-  const char* buffer_format;   // struct-module format of the buffer protocol, native sizes
-  std::string_view typestring; // NumPy's array-interface string, little endian
+  std::uint8_t itemsize;        // bytes
+  std::uint8_t dlpack_code;     // DLDataTypeCode
+  const char* buffer_format;    // struct-module format of the buffer protocol, native sizes
+  std::string_view typestring;  // NumPy's array-interface string, little endian
 };
 
 inline constexpr std::array<DTypeInfo, dtype_count> dtype_table{{
@@ -57,18 +57,34 @@ inline constexpr std::array<DTypeInfo, dtype_count> dtype_table{{
     {DType::complex128, "complex128", Kind::complex, 16, 5, "Zd", "<c16"},
 }};
 
-constexpr const DTypeInfo& info(DType d) { return dtype_table[static_cast<int>(d)]; }
-constexpr int itemsize(DType d) { return info(d).itemsize; }
-constexpr Kind kind(DType d) { return info(d).kind; }
-constexpr std::string_view name(DType d) { return info(d).name; }
+constexpr const DTypeInfo& info(DType d) {
+  return dtype_table[static_cast<int>(d)];
+}
+constexpr int itemsize(DType d) {
+  return info(d).itemsize;
+}
+constexpr Kind kind(DType d) {
+  return info(d).kind;
+}
+constexpr std::string_view name(DType d) {
+  return info(d).name;
+}
 constexpr bool is_integer(DType d) {
   return kind(d) == Kind::signed_ || kind(d) == Kind::unsigned_;
 }
-constexpr bool is_floating(DType d) { return kind(d) == Kind::real || kind(d) == Kind::complex; }
-constexpr bool is_real_floating(DType d) { return kind(d) == Kind::real; }
-constexpr bool is_complex(DType d) { return kind(d) == Kind::complex; }
+constexpr bool is_floating(DType d) {
+  return kind(d) == Kind::real || kind(d) == Kind::complex;
+}
+constexpr bool is_real_floating(DType d) {
+  return kind(d) == Kind::real;
+}
+constexpr bool is_complex(DType d) {
+  return kind(d) == Kind::complex;
+}
 
-inline std::ostream& operator<<(std::ostream& out, DType d) { return out << name(d); }
+inline std::ostream& operator<<(std::ostream& out, DType d) {
+  return out << name(d);
+}
 
 // The default dtypes: a Python int is int64, a float float64, a complex complex128; indices int64.
 inline constexpr DType default_int = DType::int64;
@@ -87,28 +103,41 @@ constexpr DType complex_dtype(DType d) {
 template <class F>
 constexpr decltype(auto) dispatch(DType d, F&& f) {
   switch (d) {
-    case DType::bool_: return f(bool{});
-    case DType::int8: return f(std::int8_t{});
-    case DType::int16: return f(std::int16_t{});
-    case DType::int32: return f(std::int32_t{});
-    case DType::int64: return f(std::int64_t{});
-    case DType::uint8: return f(std::uint8_t{});
-    case DType::uint16: return f(std::uint16_t{});
-    case DType::uint32: return f(std::uint32_t{});
-    case DType::uint64: return f(std::uint64_t{});
-    case DType::float32: return f(float{});
-    case DType::float64: return f(double{});
-    case DType::complex64: return f(std::complex<float>{});
-    case DType::complex128: break;
+    case DType::bool_:
+      return f(bool{});
+    case DType::int8:
+      return f(std::int8_t{});
+    case DType::int16:
+      return f(std::int16_t{});
+    case DType::int32:
+      return f(std::int32_t{});
+    case DType::int64:
+      return f(std::int64_t{});
+    case DType::uint8:
+      return f(std::uint8_t{});
+    case DType::uint16:
+      return f(std::uint16_t{});
+    case DType::uint32:
+      return f(std::uint32_t{});
+    case DType::uint64:
+      return f(std::uint64_t{});
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::complex64:
+      return f(std::complex<float>{});
+    case DType::complex128:
+      break;
   }
   return f(std::complex<double>{});
 }
 
 template <class T>
 struct dtype_of_type;
-#define ARRAYX_DTYPE_OF(T, D) \
-  template <> \
-  struct dtype_of_type<T> { \
+#define ARRAYX_DTYPE_OF(T, D)                \
+  template <>                                \
+  struct dtype_of_type<T> {                  \
     static constexpr DType value = DType::D; \
   };
 ARRAYX_DTYPE_OF(bool, bool_)
@@ -139,8 +168,8 @@ constexpr DType signed_of_size(int bytes) {
                       : DType::int64;
 }
 
-// The standard's lattice within a kind; between kinds a floating operand wins and keeps its width, a
-// complex one keeps at least the width of a real one, and bool gives way to anything.
+// The standard's lattice within a kind; between kinds a floating operand wins and keeps its width,
+// a complex one keeps at least the width of a real one, and bool gives way to anything.
 constexpr std::uint8_t promote_entry(DType a, DType b) {
   const auto give = [](DType d) { return static_cast<std::uint8_t>(d); };
   if (a == b) return give(a);

@@ -8,7 +8,17 @@
 
 namespace arrayx {
 
-enum class ErrorKind { value, type, index, overflow, memory, buffer, not_implemented, runtime };
+enum class ErrorKind {
+  value,
+  type,
+  index,
+  overflow,
+  memory,
+  buffer,
+  not_implemented,
+  runtime,
+  linalg,  // arrayx.linalg.LinAlgError
+};
 
 class Error : public std::exception {
  public:

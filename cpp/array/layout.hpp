@@ -351,7 +351,7 @@ inline Dims broadcast_shapes(const Dims& a, const Dims& b) {
     const std::int64_t m = shorter[i];
     if (n == m || m == 1) continue;
     if (n != 1) {
-      value_error("shapes ", a, " and ", b, " do not broadcast: ", n, " and ", m,
+      value_error("shapes ", a, " and ", b, " cannot be broadcast: ", n, " and ", m,
                   " differ in dimension ", i + shift, " and neither is 1");
     }
     n = m;

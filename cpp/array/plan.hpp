@@ -1,5 +1,5 @@
-// Plan: the order in which a loop over several strided operands visits its index space. Computed once
-// per call from the layouts alone, on the host, for either engine.
+// Plan: the order in which a loop over several strided operands visits its index space. Computed
+// once per call from the layouts alone, on the host, for either engine.
 //   1. dimensions of size one are dropped;
 //   2. dimensions that every operand walks backwards are flipped; dimensions are sorted by strides,
 //      the last operand (the output) deciding first;
@@ -26,9 +26,9 @@ enum class LoopKind : std::uint8_t {
 
 struct Plan {
   int operands = 0;
-  Dims size;                                        // outermost first; never empty unless kind is
-  std::array<Dims, plan_operands> stride;           // per operand
-  std::array<std::int64_t, plan_operands> base{};   // element offset to start at (after flips)
+  Dims size;                                       // outermost first; never empty unless kind is
+  std::array<Dims, plan_operands> stride;          // per operand
+  std::array<std::int64_t, plan_operands> base{};  // element offset to start at (after flips)
   LoopKind kind = LoopKind::empty;
   int tile_dim = -1;          // for transposed
   bool fits_32_bits = false;  // every element offset relative to base fits int32
@@ -43,7 +43,9 @@ struct Plan {
 
 namespace detail {
 
-inline std::int64_t magnitude(std::int64_t x) { return x < 0 ? -x : x; }
+inline std::int64_t magnitude(std::int64_t x) {
+  return x < 0 ? -x : x;
+}
 
 // Whether dimension a should be outside dimension b: the first operand from the last backwards that
 // moves along both decides by its strides.

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
 #include <string>
 
 #include "../array/error.hpp"
@@ -59,6 +60,57 @@ const Blas& blas() {
     return b;
   }();
   return instance;
+}
+
+template <class T>
+const Lapack<T>& lapack() {
+  static const Lapack<T> instance = [] {
+    using R = typename Lapack<T>::R;
+    constexpr bool complex = Lapack<T>::complex;
+    constexpr bool single = std::is_same_v<R, float>;
+    const std::string letter(1, complex ? (single ? 'c' : 'z') : (single ? 's' : 'd'));
+    Lapack<T> f;
+    find(f.getrf, (letter + "getrf_").c_str());
+    find(f.getrs, (letter + "getrs_").c_str());
+    find(f.getri, (letter + "getri_").c_str());
+    find(f.potrf, (letter + "potrf_").c_str());
+    find(f.gelqf, (letter + "gelqf_").c_str());
+    find(f.unglq, (letter + (complex ? "unglq_" : "orglq_")).c_str());
+    find(f.heevd, (letter + (complex ? "heevd_" : "syevd_")).c_str());
+    find(f.geev, (letter + "geev_").c_str());
+    find(f.gesdd, (letter + "gesdd_").c_str());
+    return f;
+  }();
+  return instance;
+}
+
+template const Lapack<float>& lapack();
+template const Lapack<double>& lapack();
+template const Lapack<std::complex<float>>& lapack();
+template const Lapack<std::complex<double>>& lapack();
+
+namespace {
+
+std::mutex limit_mutex;
+int limits = 0;  // OneBlasThread objects alive
+int threads_before = 1;
+
+}  // namespace
+
+OneBlasThread::OneBlasThread() {
+  static const auto get = reinterpret_cast<int (*)()>(blas_symbol("openblas_get_num_threads"));
+  static const auto set = reinterpret_cast<void (*)(int)>(blas_symbol("openblas_set_num_threads"));
+  const std::lock_guard lock(limit_mutex);
+  if (limits++ == 0) {
+    threads_before = get();
+    if (threads_before > 1) set(1);
+  }
+}
+
+OneBlasThread::~OneBlasThread() {
+  static const auto set = reinterpret_cast<void (*)(int)>(blas_symbol("openblas_set_num_threads"));
+  const std::lock_guard lock(limit_mutex);
+  if (--limits == 0 && threads_before > 1) set(threads_before);
 }
 
 }  // namespace arrayx::cpu

@@ -1,8 +1,11 @@
-// OpenBLAS, opened on first use from beside the extension module (so that importing arrayx does not
-// pay for it). 64-bit integers throughout.
+// OpenBLAS and its LAPACK, opened on first use from beside the extension module (so that importing
+// arrayx does not pay for it). 64-bit integers throughout.
 #pragma once
 
+#include <complex>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace arrayx::cpu {
 
@@ -30,7 +33,69 @@ struct Blas {
 
 // RuntimeError when the library or one of its functions is missing.
 const Blas& blas();
-// Any other function of the library by its Fortran or CBLAS name without prefix and suffix.
+// Any other function of the library by its Fortran (with the underscore) or CBLAS name, without
+// prefix and suffix.
 void* blas_symbol(const char* name);
+
+template <class T>
+struct real_part_of {
+  using type = T;
+};
+template <class R>
+struct real_part_of<std::complex<R>> {
+  using type = R;
+};
+
+// The drivers of LAPACK that cpp/cpu/linalg.cpp uses. Arguments go by address, matrices are
+// column-major, and each character argument has a hidden length at the end.
+template <class T>
+struct Lapack {
+  using R = typename real_part_of<T>::type;
+  static constexpr bool complex = !std::is_same_v<T, R>;
+  using Int = const blas_int*;
+  using Text = const char*;
+  template <class... Args>
+  using Routine = void (*)(Args...);
+
+  Routine<Int, Int, T*, Int, blas_int*, blas_int*> getrf;
+  Routine<Text, Int, Int, const T*, Int, const blas_int*, T*, Int, blas_int*, std::size_t> getrs;
+  Routine<Int, T*, Int, const blas_int*, T*, Int, blas_int*> getri;
+  Routine<Text, Int, T*, Int, blas_int*, std::size_t> potrf;
+  Routine<Int, Int, T*, Int, T*, T*, Int, blas_int*> gelqf;
+  Routine<Int, Int, Int, T*, Int, const T*, T*, Int, blas_int*> unglq;  // orglq
+  std::conditional_t<
+      complex,
+      Routine<Text, Text, Int, T*, Int, R*, T*, Int, R*, Int, blas_int*, Int, blas_int*,
+              std::size_t, std::size_t>,
+      Routine<Text, Text, Int, T*, Int, R*, T*, Int, blas_int*, Int, blas_int*, std::size_t,
+              std::size_t>>
+      heevd;  // syevd
+  std::conditional_t<complex,
+                     Routine<Text, Text, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, R*, blas_int*,
+                             std::size_t, std::size_t>,
+                     Routine<Text, Text, Int, T*, Int, R*, R*, T*, Int, T*, Int, T*, Int, blas_int*,
+                             std::size_t, std::size_t>>
+      geev;
+  std::conditional_t<complex,
+                     Routine<Text, Int, Int, T*, Int, R*, T*, Int, T*, Int, T*, Int, R*, blas_int*,
+                             blas_int*, std::size_t>,
+                     Routine<Text, Int, Int, T*, Int, R*, T*, Int, T*, Int, T*, Int, blas_int*,
+                             blas_int*, std::size_t>>
+      gesdd;
+};
+
+// For float, double and their complex numbers.
+template <class T>
+const Lapack<T>& lapack();
+
+// While one exists OpenBLAS starts no threads: loops that call it from several threads of their own
+// hold one, since its pool would serve them one at a time. The limit is the whole process's.
+class OneBlasThread {
+ public:
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+};
 
 }  // namespace arrayx::cpu

@@ -10,9 +10,11 @@ namespace {
 
 inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an L1 or stay in L2
 
-// Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer can
-// hold a packed block and the other half its cast.
-int block_elements(int largest_itemsize) { return scratch_bytes / 2 / largest_itemsize; }
+// Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer
+// can hold a packed block and the other half its cast.
+int block_elements(int largest_itemsize) {
+  return scratch_bytes / 2 / largest_itemsize;
+}
 
 // How the index space is cut: `length[d]` elements of dimension d per block.
 struct Grid {
@@ -32,8 +34,8 @@ struct Grid {
       take(plan.tile_dim, std::max(8, 128 / largest_itemsize));
     }
     take(inner, budget);
-    // Short rows: more of them to a block, as long as whole dimensions fit. Long ones stay alone, so
-    // that contiguous operands need no packing.
+    // Short rows: more of them to a block, as long as whole dimensions fit. Long ones stay alone,
+    // so that contiguous operands need no packing.
     if (length[inner] == plan.size[inner] && length[inner] < 256) {
       for (int d = inner - 1; d >= 0 && budget > 1; --d) {
         if (length[d] == 1) take(d, budget);
@@ -178,8 +180,7 @@ void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kerne
       for (std::int64_t i = c * chunk; i < end; i += step) {
         const void* in[plan_operands];
         for (int k = 0; k < out; ++k) {
-          in[k] = constant[k] ? constants[k]
-                              : operands[k].data + i * itemsize(operands[k].memory);
+          in[k] = constant[k] ? constants[k] : operands[k].data + i * itemsize(operands[k].memory);
         }
         kernel(in, operands[out].data + i * itemsize(operands[out].memory),
                std::min(step, end - i));
@@ -197,110 +198,111 @@ void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kerne
   std::int64_t elements_per_block = 1;
   for (std::int64_t l : grid.length) elements_per_block *= l;
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / elements_per_block);
-  parallel_for((grid.count + per_chunk - 1) / per_chunk, total * bytes_per_element,
-               [&](std::int64_t c) {
-    alignas(64) char packed[plan_operands][scratch_bytes / 2];
-    alignas(64) char converted[plan_operands][scratch_bytes / 2];
-    Dims index(n), sizes(n), block_strides;
-    std::int64_t b = c * per_chunk;
-    const std::int64_t end = std::min(grid.count, b + per_chunk);
-    for (std::int64_t rest = b, d = n - 1; d >= 0; --d) {
-      index[d] = rest % grid.blocks[d];
-      rest /= grid.blocks[d];
-    }
-    for (; b < end; ++b) {
-      std::int64_t count = 1;
-      std::array<char*, plan_operands> at;
-      for (int k = 0; k < K; ++k) at[k] = operands[k].data;
-      for (int d = 0; d < n; ++d) {
-        const std::int64_t start = index[d] * grid.length[d];
-        sizes[d] = std::min(grid.length[d], plan.size[d] - start);
-        count *= sizes[d];
-        for (int k = 0; k < K; ++k) at[k] += start * stride[k][d];
-      }
-      const std::int64_t columns = sizes[inner];
-      const std::int64_t rows = count / columns;
-      // Where the kernel finds each operand: row after row at `pitch`, or (pitch = columns) packed.
-      std::array<char*, plan_operands> source;
-      std::array<bool, plan_operands> in_rows{};  // used where it lies, row by row
-      bool by_rows = false;
-      for (int k = 0; k < K; ++k) {
-        const int size = itemsize(operands[k].memory);
-        const DType from = operands[k].memory, to = operands[k].kernel;
-        if (constant[k]) {
-          source[k] = constants[k];
-          continue;
+  parallel_for(
+      (grid.count + per_chunk - 1) / per_chunk, total * bytes_per_element, [&](std::int64_t c) {
+        alignas(64) char packed[plan_operands][scratch_bytes / 2];
+        alignas(64) char converted[plan_operands][scratch_bytes / 2];
+        Dims index(n), sizes(n), block_strides;
+        std::int64_t b = c * per_chunk;
+        const std::int64_t end = std::min(grid.count, b + per_chunk);
+        for (std::int64_t rest = b, d = n - 1; d >= 0; --d) {
+          index[d] = rest % grid.blocks[d];
+          rest /= grid.blocks[d];
         }
-        packed_strides(sizes, size, block_strides);
-        const bool whole = lies_packed(sizes, stride[k], block_strides);
-        const bool rowwise = columns == 1 || stride[k][inner] == size;
-        if (!cast[k] && (whole || (rowwise && columns >= 16))) {
-          source[k] = at[k];
-          in_rows[k] = !whole;
-          by_rows |= !whole;
-          continue;
-        }
-        if (k == out) {
-          source[k] = cast[k] ? converted[k] : packed[k];
-          continue;
-        }
-        char* raw = at[k];
-        if (!whole) {
-          raw = packed[k];
-          copy_box(at[k], stride[k], raw, block_strides, sizes, size);
-        }
-        source[k] = raw;
-        if (cast[k]) {
-          cast_elements(from, to, raw, converted[k], count);
-          source[k] = converted[k];
-        }
-      }
-      if (!by_rows) {
-        const void* in[plan_operands];
-        for (int k = 0; k < out; ++k) in[k] = source[k];
-        kernel(in, source[out], count);
-      } else {
-        Dims row_index(n);
-        std::array<std::int64_t, plan_operands> offset{};  // of rows used where they lie
-        for (std::int64_t r = 0; r < rows; ++r) {
-          const void* in[plan_operands];
-          char* row[plan_operands];
+        for (; b < end; ++b) {
+          std::int64_t count = 1;
+          std::array<char*, plan_operands> at;
+          for (int k = 0; k < K; ++k) at[k] = operands[k].data;
+          for (int d = 0; d < n; ++d) {
+            const std::int64_t start = index[d] * grid.length[d];
+            sizes[d] = std::min(grid.length[d], plan.size[d] - start);
+            count *= sizes[d];
+            for (int k = 0; k < K; ++k) at[k] += start * stride[k][d];
+          }
+          const std::int64_t columns = sizes[inner];
+          const std::int64_t rows = count / columns;
+          // Where the kernel finds each operand: row after row at `pitch`, or (pitch = columns)
+          // packed.
+          std::array<char*, plan_operands> source;
+          std::array<bool, plan_operands> in_rows{};  // used where it lies, row by row
+          bool by_rows = false;
           for (int k = 0; k < K; ++k) {
-            row[k] = source[k];
-            if (in_rows[k]) {
-              row[k] += offset[k];
-            } else if (!constant[k]) {
-              row[k] += r * columns * itemsize(operands[k].kernel);
+            const int size = itemsize(operands[k].memory);
+            const DType from = operands[k].memory, to = operands[k].kernel;
+            if (constant[k]) {
+              source[k] = constants[k];
+              continue;
             }
-            in[k] = row[k];
-          }
-          kernel(in, row[out], columns);
-          for (int d = inner - 1; d >= 0; --d) {
-            const bool carry = ++row_index[d] == sizes[d];
-            for (int k = 0; k < K; ++k) {
-              offset[k] += carry ? -(sizes[d] - 1) * stride[k][d] : stride[k][d];
+            packed_strides(sizes, size, block_strides);
+            const bool whole = lies_packed(sizes, stride[k], block_strides);
+            const bool rowwise = columns == 1 || stride[k][inner] == size;
+            if (!cast[k] && (whole || (rowwise && columns >= 16))) {
+              source[k] = at[k];
+              in_rows[k] = !whole;
+              by_rows |= !whole;
+              continue;
             }
-            if (!carry) break;
-            row_index[d] = 0;
+            if (k == out) {
+              source[k] = cast[k] ? converted[k] : packed[k];
+              continue;
+            }
+            char* raw = at[k];
+            if (!whole) {
+              raw = packed[k];
+              copy_box(at[k], stride[k], raw, block_strides, sizes, size);
+            }
+            source[k] = raw;
+            if (cast[k]) {
+              cast_elements(from, to, raw, converted[k], count);
+              source[k] = converted[k];
+            }
           }
+          if (!by_rows) {
+            const void* in[plan_operands];
+            for (int k = 0; k < out; ++k) in[k] = source[k];
+            kernel(in, source[out], count);
+          } else {
+            Dims row_index(n);
+            std::array<std::int64_t, plan_operands> offset{};  // of rows used where they lie
+            for (std::int64_t r = 0; r < rows; ++r) {
+              const void* in[plan_operands];
+              char* row[plan_operands];
+              for (int k = 0; k < K; ++k) {
+                row[k] = source[k];
+                if (in_rows[k]) {
+                  row[k] += offset[k];
+                } else if (!constant[k]) {
+                  row[k] += r * columns * itemsize(operands[k].kernel);
+                }
+                in[k] = row[k];
+              }
+              kernel(in, row[out], columns);
+              for (int d = inner - 1; d >= 0; --d) {
+                const bool carry = ++row_index[d] == sizes[d];
+                for (int k = 0; k < K; ++k) {
+                  offset[k] += carry ? -(sizes[d] - 1) * stride[k][d] : stride[k][d];
+                }
+                if (!carry) break;
+                row_index[d] = 0;
+              }
+            }
+          }
+          if (source[out] == converted[out] || source[out] == packed[out]) {
+            const DType from = operands[out].kernel, to = operands[out].memory;
+            const int size = itemsize(to);
+            packed_strides(sizes, size, block_strides);
+            const char* raw = source[out];
+            const bool whole = lies_packed(sizes, stride[out], block_strides);
+            if (cast[out]) {
+              char* target = whole ? at[out] : packed[out];
+              cast_elements(from, to, raw, target, count);
+              raw = target;
+            }
+            if (!whole) copy_box(raw, block_strides, at[out], stride[out], sizes, size);
+          }
+          for (int d = n - 1; d >= 0 && ++index[d] == grid.blocks[d]; --d) index[d] = 0;
         }
-      }
-      if (source[out] == converted[out] || source[out] == packed[out]) {
-        const DType from = operands[out].kernel, to = operands[out].memory;
-        const int size = itemsize(to);
-        packed_strides(sizes, size, block_strides);
-        const char* raw = source[out];
-        const bool whole = lies_packed(sizes, stride[out], block_strides);
-        if (cast[out]) {
-          char* target = whole ? at[out] : packed[out];
-          cast_elements(from, to, raw, target, count);
-          raw = target;
-        }
-        if (!whole) copy_box(raw, block_strides, at[out], stride[out], sizes, size);
-      }
-      for (int d = n - 1; d >= 0 && ++index[d] == grid.blocks[d]; --d) index[d] = 0;
-    }
-  });
+      });
 }
 
 void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {

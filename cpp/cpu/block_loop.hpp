@@ -1,6 +1,7 @@
-// BlockLoop: runs a contiguous kernel over strided, cast, repeated or transposed operands. The index
-// space of a Plan is cut into blocks that fit the L1 cache; an operand that is not contiguous and of
-// the kernel's dtype there is packed (and cast) into scratch first, results are unpacked likewise.
+// BlockLoop: runs a contiguous kernel over strided, cast, repeated or transposed operands. The
+// index space of a Plan is cut into blocks that fit the L1 cache; an operand that is not contiguous
+// and of the kernel's dtype there is packed (and cast) into scratch first, results are unpacked
+// likewise.
 #pragma once
 
 #include "../array/plan.hpp"
@@ -9,16 +10,16 @@
 
 namespace arrayx::cpu {
 
-// Copies a box of `sizes` items between strides (in bytes); the innermost pair of dimensions goes to
-// the copy kernel of the item size.
+// Copies a box of `sizes` items between strides (in bytes); the innermost pair of dimensions goes
+// to the copy kernel of the item size.
 void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
               const Dims& sizes, int itemsize);
 
 // One operand as the kernel sees it.
 struct LoopOperand {
-  char* data;         // first element, after the plan's flips
-  DType memory;       // dtype in memory
-  DType kernel;       // dtype the kernel reads or writes
+  char* data;    // first element, after the plan's flips
+  DType memory;  // dtype in memory
+  DType kernel;  // dtype the kernel reads or writes
 };
 
 // kernel(in, out, n) over every element of the plan; operands in the plan's order, the output last.

@@ -44,22 +44,17 @@ void generate(const Operand& out, Value&& value) {
 void arange(const Operand& out, const Element& start, const Element& step) {
   dispatch(out.dtype, [&](auto zero) {
     using T = decltype(zero);
-    const T first = start.as<T>(), by = step.as<T>();
-    if constexpr (std::is_same_v<T, bool>) {
-      generate<T>(out, [&](std::int64_t i) { return i == 0 ? first : by; });
-    } else if constexpr (std::is_integral_v<T>) {
-      using U = std::make_unsigned_t<T>;  // wraps where signed arithmetic would be undefined
+    if constexpr (std::is_floating_point_v<T>) {
+      const double first = start.as<double>(), by = step.as<double>();
+      generate<T>(
+          out, [&](std::int64_t i) { return static_cast<T>(first + static_cast<double>(i) * by); });
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      // Unsigned 64-bit arithmetic wraps where the dtype's own would be undefined.
+      const auto first = static_cast<std::uint64_t>(start.as<T>());
+      const auto by = static_cast<std::uint64_t>(step.as<T>());
       generate<T>(out, [&](std::int64_t i) {
-        return static_cast<T>(static_cast<U>(first) + static_cast<U>(i) * static_cast<U>(by));
+        return static_cast<T>(first + static_cast<std::uint64_t>(i) * by);
       });
-    } else if constexpr (std::is_floating_point_v<T>) {
-      const double a = first, b = by;
-      generate<T>(out, [&](std::int64_t i) {
-        return static_cast<T>(a + static_cast<double>(i) * b);
-      });
-    } else {
-      using R = typename T::value_type;
-      generate<T>(out, [&](std::int64_t i) { return first + static_cast<R>(i) * by; });
     }
   });
 }
@@ -78,9 +73,8 @@ void linspace(const Operand& out, std::complex<double> start, std::complex<doubl
   dispatch(out.dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
-      generate<T>(out, [&](std::int64_t i) {
-        return static_cast<T>(at(start.real(), stop.real(), i));
-      });
+      generate<T>(out,
+                  [&](std::int64_t i) { return static_cast<T>(at(start.real(), stop.real(), i)); });
     } else if constexpr (!std::is_integral_v<T>) {
       using R = typename T::value_type;
       generate<T>(out, [&](std::int64_t i) {
@@ -103,8 +97,7 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
   static constexpr char zeros[16] = {};
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / columns);
   const std::int64_t all_rows = matrices * rows;
-  parallel_for((all_rows + per_chunk - 1) / per_chunk, 2 * shape.size * size,
-               [&](std::int64_t c) {
+  parallel_for((all_rows + per_chunk - 1) / per_chunk, 2 * shape.size * size, [&](std::int64_t c) {
     for (std::int64_t j = c * per_chunk; j < std::min(all_rows, (c + 1) * per_chunk); ++j) {
       const std::int64_t r = j % rows;
       const char* p = in.data + r * in.layout->strides[n - 2] * size;
@@ -116,13 +109,14 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
         p += i * in.layout->strides[axis] * size;
         q += i * shape.strides[axis] * size;
       }
-      // The first column right of the diagonal's left side: kept part is [cut, columns) or [0, cut).
+      // The first column right of the diagonal's left side: kept part is [cut, columns) or [0,
+      // cut).
       const std::int64_t reach = std::clamp<std::int64_t>(k, -rows, columns) + r + (upper ? 0 : 1);
       const std::int64_t cut = std::clamp<std::int64_t>(reach, 0, columns);
       const std::int64_t keep_from = upper ? cut : 0, keep = upper ? columns - cut : cut;
       const std::int64_t clear_from = upper ? 0 : cut, clear = columns - keep;
-      kernel(p + keep_from * in_column, {0, in_column}, q + keep_from * out_column,
-             {0, out_column}, 1, keep);
+      kernel(p + keep_from * in_column, {0, in_column}, q + keep_from * out_column, {0, out_column},
+             1, keep);
       kernel(zeros, {0, 0}, q + clear_from * out_column, {0, out_column}, 1, clear);
     }
   });

@@ -66,9 +66,7 @@ class CpuBackend final : public Backend {
     return cpu::accumulate_offsets(index, n, stride, offsets, bad);
   }
   std::int64_t count_nonzero(const Operand& in) override { return cpu::count_nonzero(in); }
-  void nonzero(const Operand& in, std::span<const Operand> out) override {
-    cpu::nonzero(in, out);
-  }
+  void nonzero(const Operand& in, std::span<const Operand> out) override { cpu::nonzero(in, out); }
 
   void sort(const Operand& in, int axis, bool descending, const Operand& out) override {
     cpu::sort(in, axis, descending, out);
@@ -84,6 +82,30 @@ class CpuBackend final : public Backend {
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     cpu::matmul(a, b, out);
   }
+  std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) override {
+    return cpu::solve(a, b, out);
+  }
+  std::int64_t inverse(const Operand& a, const Operand& out) override {
+    return cpu::inverse(a, out);
+  }
+  void determinant(const Operand& a, const Operand* det, const Operand* sign,
+                   const Operand* log_abs) override {
+    cpu::determinant(a, det, sign, log_abs);
+  }
+  std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) override {
+    return cpu::cholesky(a, out, upper);
+  }
+  void qr(const Operand& a, const Operand& q, const Operand& r) override { cpu::qr(a, q, r); }
+  std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors) override {
+    return cpu::eigh(a, values, vectors);
+  }
+  std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors) override {
+    return cpu::eig(a, values, vectors);
+  }
+  std::int64_t svd(const Operand& a, const Operand* u, const Operand& s,
+                   const Operand* vh) override {
+    return cpu::svd(a, u, s, vh);
+  }
 
   void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
     cpu::fft(in, out, axis, inverse, scale);
@@ -92,8 +114,7 @@ class CpuBackend final : public Backend {
             double scale) override {
     cpu::rfft(in, out, n, axis, inverse, scale);
   }
-  void irfft(const Operand& in, const Operand& out, int axis, bool inverse,
-             double scale) override {
+  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
     cpu::irfft(in, out, axis, inverse, scale);
   }
 };

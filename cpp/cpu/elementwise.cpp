@@ -18,9 +18,7 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
   LoopOperand operands[plan_operands];
   for (int k = 0; k <= count; ++k) {
     operands[k].memory = all[k]->dtype;
-    operands[k].kernel = k == count                     ? result
-                         : op == Op::where && k == 0 ? DType::bool_
-                                                     : compute;
+    operands[k].kernel = k == count ? result : op == Op::where && k == 0 ? DType::bool_ : compute;
     operands[k].data = all[k]->data + plan.base[k] * itemsize(all[k]->dtype);
   }
   run_blocks(plan, operands, kernel);

@@ -38,6 +38,15 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
                   const Operand& out);
 // ---- matmul.cpp
 void matmul(const Operand& a, const Operand& b, const Operand& out);
+// ---- linalg.cpp
+std::int64_t solve(const Operand& a, const Operand& b, const Operand& out);
+std::int64_t inverse(const Operand& a, const Operand& out);
+void determinant(const Operand& a, const Operand* det, const Operand* sign, const Operand* log_abs);
+std::int64_t cholesky(const Operand& a, const Operand& out, bool upper);
+void qr(const Operand& a, const Operand& q, const Operand& r);
+std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors);
+std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors);
+std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Operand* vh);
 // ---- fft.cpp
 void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
 void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,

@@ -1,6 +1,999 @@
+// Fourier transforms: plans (factors, twiddles, Bluestein's chirps), kept in a bounded cache, and
+// the loops that bring arrays to the kernels.
+//
+// Many short transforms stand side by side in the SIMD lanes. A long one is split by the four-step
+// algorithm (Bailey, "FFTs in external or hierarchical memory", 1990) into two stages of short
+// ones, each of which is spread over the threads. Which way is taken follows from the shape alone.
+// Transforms of 2 h real numbers are complex ones of length h. An inverse transform is a forward
+// one between exchanged real and imaginary parts.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <numeric>
+#include <vector>
+
 #include "engine.hpp"
+#include "kernels.hpp"
+#include "kernels/fft_kernels.hpp"
+#include "parallel.hpp"
+
 namespace arrayx::cpu {
-void fft(const Operand&, const Operand&, int, bool, double) {}
-void rfft(const Operand&, const Operand&, std::int64_t, int, bool, double) {}
-void irfft(const Operand&, const Operand&, int, bool, double) {}
+
+namespace {
+
+using std::int64_t;
+
+constexpr int64_t cache_limit = int64_t{128} << 20;  // bytes of tables kept for reuse
+constexpr int64_t block_target = int64_t{1}
+                                 << 19;  // bytes of a block that the L2 cache still holds
+
+// ---- tables -----------------------------------------------------------------------------------
+
+// Memory of a plan, aligned for vectors.
+class Bytes {
+ public:
+  Bytes() = default;
+  explicit Bytes(int64_t size)
+      : data_(static_cast<char*>(
+            ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}))),
+        size_(size) {}
+  char* data() const { return data_.get(); }
+  int64_t size() const { return size_; }
+
+ private:
+  struct Delete {
+    void operator()(char* p) const { ::operator delete(p, std::align_val_t{64}); }
+  };
+  std::unique_ptr<char, Delete> data_;
+  int64_t size_ = 0;
+};
+
+// exp(-2 pi i k / n), rounded once from extended precision. An angle is reduced to an eighth of the
+// circle by integers; there it is the product of two from tables of about sqrt(n).
+class Roots {
+ public:
+  using Value = std::complex<long double>;
+
+  explicit Roots(int64_t n) : n_(n) {
+    while ((int64_t{1} << (2 * shift_)) <= n) ++shift_;
+    const int64_t low_count = int64_t{1} << shift_;
+    for (int64_t i = 0; i < low_count; ++i) low_.push_back(exact(i));
+    for (int64_t i = 0; i <= n >> shift_; ++i) high_.push_back(exact(i << shift_));
+  }
+
+  // 0 <= k < n
+  Value operator()(int64_t k) const {
+    int64_t x = 8 * k;  // eighths of the step
+    const bool below = x < 4 * n_;
+    if (!below) x = 8 * n_ - x;
+    const bool left = x > 2 * n_;
+    if (left) x = 4 * n_ - x;
+    const bool steep = x > n_;
+    if (steep) x = 2 * n_ - x;
+    const Value a = low_[static_cast<std::size_t>(x & ((int64_t{1} << shift_) - 1))];
+    const Value b = high_[static_cast<std::size_t>(x >> shift_)];
+    long double c = a.real() * b.real() - a.imag() * b.imag();
+    long double s = a.real() * b.imag() + a.imag() * b.real();
+    if (steep) std::swap(c, s);
+    return {left ? -c : c, below ? -s : s};
+  }
+
+ private:
+  // The angle of x eighths of the step.
+  Value exact(int64_t x) const {
+    constexpr long double pi = 3.14159265358979323846264338327950288L;
+    const long double angle = pi * static_cast<long double>(x) / (4 * static_cast<long double>(n_));
+    return {std::cos(angle), std::sin(angle)};
+  }
+
+  int64_t n_;
+  int shift_ = 0;
+  std::vector<Value> low_, high_;
+};
+
+template <class T>
+void put(T* table, int64_t i, Roots::Value value) {
+  table[2 * i] = static_cast<T>(value.real());
+  table[2 * i + 1] = static_cast<T>(value.imag());
+}
+
+// ---- factors and costs ------------------------------------------------------------------------
+
+// The radices of a length, in the order of the passes; empty when a prime factor is too large.
+bool find_radices(int64_t n, std::vector<int>& radices) {
+  const int twos = std::countr_zero(static_cast<std::uint64_t>(n));
+  n >>= twos;
+  // Eights, but 4 · 4 rather than 8 · 2.
+  int eights = twos / 3, fours = 0;
+  if (twos % 3 == 2) fours = 1;
+  if (twos % 3 == 1 && eights > 0) {
+    --eights;
+    fours = 2;
+  }
+  radices.insert(radices.end(), static_cast<std::size_t>(eights), 8);
+  radices.insert(radices.end(), static_cast<std::size_t>(fours), 4);
+  if (twos == 1) radices.push_back(2);
+  std::vector<int> odd;
+  for (int64_t p = 3; n > 1; p += 2) {
+    if (p * p > n) p = n;
+    while (n % p == 0) {
+      if (p > max_fft_radix) return false;
+      odd.push_back(static_cast<int>(p));
+      n /= p;
+    }
+  }
+  radices.insert(radices.end(), odd.rbegin(), odd.rend());
+  return true;
+}
+
+// Rough operations per element and pass: arithmetic, loads and stores.
+double pass_cost(int radix) {
+  switch (radix) {
+    case 2:
+      return 6;
+    case 3:
+      return 9;
+    case 4:
+      return 9;
+    case 5:
+      return 13;
+    case 7:
+      return 17;
+    case 8:
+      return 14;
+    case 11:
+      return 25;
+    case 13:
+      return 30;
+    default:
+      return 2.2 * radix + 8;
+  }
+}
+double passes_cost(const std::vector<int>& radices) {
+  double cost = 0;
+  for (int r : radices) cost += pass_cost(r);
+  return cost;
+}
+
+// The length of least cost, at least `least`, with no prime factor above 7.
+int64_t convolution_length(int64_t least, bool splits) {
+  int64_t best = 0;
+  double best_cost = 0;
+  for (int64_t a = 1; a < 2 * least; a *= 7) {
+    for (int64_t b = a; b < 2 * least; b *= 5) {
+      for (int64_t c = b; c < 2 * least; c *= 3) {
+        int64_t n = c;
+        while (n < least) n *= 2;
+        // Four-step stages want lengths that fill the lanes.
+        if (splits && n % 256 != 0 && n < 2 * least) continue;
+        std::vector<int> radices;
+        find_radices(n, radices);
+        const double cost = static_cast<double>(n) * (passes_cost(radices) + 20);
+        if (best == 0 || cost < best_cost) {
+          best = n;
+          best_cost = cost;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+// What a transform of length n costs in a lane, per element, and how long its block is.
+struct LaneCost {
+  double per_element = 0;
+  int64_t block = 1;
+  bool bluestein = false;
+  std::vector<int> radices;
+};
+LaneCost lane_cost(int64_t n) {
+  LaneCost out;
+  out.block = n;
+  const bool passes = find_radices(n, out.radices);
+  if (passes) out.per_element = passes_cost(out.radices);
+  if (!passes || out.per_element > 60) {
+    const int64_t length = convolution_length(2 * n - 1, false);
+    std::vector<int> radices;
+    find_radices(length, radices);
+    const double cost =
+        (2 * passes_cost(radices) + 20) * static_cast<double>(length) / static_cast<double>(n);
+    // Its error is twice that of the passes.
+    if (!passes || cost < 0.6 * out.per_element) {
+      out.per_element = cost;
+      out.block = length;
+      out.bluestein = true;
+      out.radices.clear();
+    }
+  }
+  return out;
+}
+
+// ---- plans ------------------------------------------------------------------------------------
+
+struct Plan {
+  virtual ~Plan() = default;
+  int64_t bytes = 0;  // of its tables
+};
+
+// A transform in lanes.
+struct LanePlan : Plan {
+  FftLanePlan kernel;
+  std::vector<FftPass> passes;
+  std::vector<Bytes> tables;
+  std::shared_ptr<const LanePlan> convolution;
+
+  Bytes& table(int64_t size) {
+    tables.emplace_back(size);
+    bytes += size;
+    return tables.back();
+  }
+};
+
+// A long complex transform of contiguous data.
+struct LongPlan : Plan {
+  int64_t n = 0;
+  // Four steps: n = n1 n2.
+  int64_t n1 = 0, n2 = 0;
+  std::shared_ptr<const LanePlan> first, second;
+  Bytes outer, inner;  // see FftKernels::twist; outer has n1 for each vector of columns
+  // Or Bluestein's convolution.
+  std::shared_ptr<const LongPlan> convolution;
+  Bytes chirp, spectrum;
+};
+
+// exp(-2 pi i k / n) for 4 k <= n: what a real transform of even length adds.
+struct RealPlan : Plan {
+  Bytes twiddles;
+};
+
+// What the ways to transform a length cost per element.
+struct Choice : Plan {
+  double in_lanes = 0, split = 0;
+  int64_t n1 = 0;  // of the split; 0 when there is none
+};
+
+// The plans last used, within a bound on the bytes of their tables.
+class PlanCache {
+ public:
+  enum Kind { choice, lane, long_, real };
+  struct Key {
+    Kind kind;
+    int precision;
+    int64_t n;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  template <class P, class Make>
+  std::shared_ptr<const P> get(Key key, Make make) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(key);
+      if (found != entries_.end()) {
+        order_.splice(order_.begin(), order_, found->second);
+        return std::static_pointer_cast<const P>(found->second->plan);
+      }
+    }
+    // Outside the lock: making a plan may take long, or other plans. Two threads may both make one.
+    std::shared_ptr<const P> plan = make();
+    const std::lock_guard lock(mutex_);
+    if (plan->bytes > cache_limit || entries_.contains(key)) return plan;
+    order_.push_front({key, plan});
+    entries_.emplace(key, order_.begin());
+    held_ += plan->bytes;
+    while (held_ > cache_limit || order_.size() > 4096) {
+      held_ -= order_.back().plan->bytes;
+      entries_.erase(order_.back().key);
+      order_.pop_back();
+    }
+    return plan;
+  }
+
+ private:
+  struct Entry {
+    Key key;
+    std::shared_ptr<const Plan> plan;
+  };
+  std::mutex mutex_;
+  std::list<Entry> order_;  // most recently used first
+  std::map<Key, std::list<Entry>::iterator> entries_;
+  int64_t held_ = 0;
+};
+
+// Never destroyed: threads may still transform while the process exits.
+PlanCache& cache() {
+  static auto* instance = new PlanCache;
+  return *instance;
+}
+
+// ---- one precision ----------------------------------------------------------------------------
+
+template <class T>
+struct Engine {
+  static constexpr int precision = sizeof(T) == 4 ? 0 : 1;
+  static constexpr int64_t complex_bytes = 2 * sizeof(T);
+
+  const FftKernels& k = *kernels().fft[precision];
+  const int lanes = k.lanes;
+
+  // ---- making plans
+
+  std::shared_ptr<const LanePlan> lane_plan(int64_t n) {
+    return cache().get<LanePlan>({PlanCache::lane, precision, n},
+                                 [&] { return make_lane_plan(n); });
+  }
+
+  std::shared_ptr<const LanePlan> make_lane_plan(int64_t n) {
+    auto plan = std::make_shared<LanePlan>();
+    const LaneCost cost = lane_cost(n);
+    FftLanePlan& kernel = plan->kernel;
+    kernel.n = n;
+    kernel.block = cost.block;
+    if (cost.bluestein) {
+      plan->convolution = lane_plan(cost.block);
+      plan->bytes += plan->convolution->bytes;
+      kernel.convolution = &plan->convolution->kernel;
+      kernel.chirp = fill_chirp(plan->table(n * complex_bytes), n);
+      // The spectrum, transformed in one of the lanes.
+      Bytes& spectrum = plan->table(cost.block * complex_bytes);
+      conjugate_chirp(spectrum, static_cast<const T*>(kernel.chirp), n, cost.block);
+      const Bytes blocks(2 * block_bytes(plan->convolution->kernel));
+      in_lanes(*plan->convolution, spectrum.data(), 1.0 / static_cast<double>(cost.block),
+               blocks.data());
+      kernel.spectrum = spectrum.data();
+      return plan;
+    }
+    plan->tables.reserve(2 * cost.radices.size());
+    int64_t m = n, s = 1;
+    for (int radix : cost.radices) {
+      m /= radix;
+      FftPass pass{radix, m, s, nullptr, nullptr};
+      if (m > 1) {
+        const Roots roots(radix * m);
+        T* twiddles = reinterpret_cast<T*>(plan->table(m * (radix - 1) * complex_bytes).data());
+        for (int64_t p = 0; p < m; ++p) {
+          for (int j = 1; j < radix; ++j) put(twiddles, p * (radix - 1) + j - 1, roots(p * j));
+        }
+        pass.twiddles = twiddles;
+      }
+      if (!has_butterfly(radix)) {
+        const Roots roots(radix);
+        T* table = reinterpret_cast<T*>(plan->table(radix * complex_bytes).data());
+        for (int j = 0; j < radix; ++j) put(table, j, roots(j));
+        pass.roots = table;
+      }
+      plan->passes.push_back(pass);
+      s *= radix;
+    }
+    kernel.passes = plan->passes.data();
+    kernel.pass_count = static_cast<int>(plan->passes.size());
+    kernel.in_scratch = kernel.pass_count % 2 != 0;
+    return plan;
+  }
+
+  // exp(-pi i j^2 / n)
+  static const void* fill_chirp(Bytes& bytes, int64_t n) {
+    T* table = reinterpret_cast<T*>(bytes.data());
+    const Roots roots(2 * n);
+    const int64_t chunk = 8192;
+    parallel_for((n + chunk - 1) / chunk, 16 * n, [&](int64_t c) {
+      for (int64_t j = c * chunk; j < std::min(n, (c + 1) * chunk); ++j) {
+        const auto square = static_cast<unsigned __int128>(j) * static_cast<std::uint64_t>(j);
+        put(table, j, roots(static_cast<int64_t>(square % static_cast<std::uint64_t>(2 * n))));
+      }
+    });
+    return table;
+  }
+  // Its conjugate at j and length - j, zero between.
+  static void conjugate_chirp(Bytes& bytes, const T* chirp, int64_t n, int64_t length) {
+    T* out = reinterpret_cast<T*>(bytes.data());
+    std::fill(out, out + 2 * length, T(0));
+    for (int64_t j = 0; j < n; ++j) {
+      for (const int64_t i : {j, j == 0 ? 0 : length - j}) {
+        out[2 * i] = chirp[2 * j];
+        out[2 * i + 1] = -chirp[2 * j + 1];
+      }
+    }
+  }
+
+  int64_t block_bytes(const FftLanePlan& plan, int64_t elements = 0) const {
+    return std::max(plan.block, elements) * lanes * complex_bytes;
+  }
+
+  // One contiguous transform in place, in all lanes alike; `blocks` has room for two.
+  void in_lanes(const LanePlan& plan, char* data, double scale, char* blocks) const {
+    const int64_t bytes = block_bytes(plan.kernel), n = plan.kernel.n;
+    const std::vector<char*> base(static_cast<std::size_t>(lanes), data);
+    const FftMove move{base.data(),      1,     1,     complex_bytes, n, n, bytes,
+                       FftForm::complex, false, false, scale};
+    k.gather(move, blocks);
+    k.transform(plan.kernel, blocks, blocks + bytes);
+    k.scatter(move, blocks + (plan.kernel.in_scratch ? bytes : 0));
+  }
+
+  // What the two stages cost, per element of a transform that fills the lanes.
+  double split_cost(int64_t n1, int64_t n2) const {
+    const auto stage = [&](int64_t n, int64_t others) {
+      const LaneCost cost = lane_cost(n);
+      const double filled =
+          static_cast<double>((others + lanes - 1) / lanes * lanes) / static_cast<double>(others);
+      double per_element = cost.per_element * filled + 10;
+      const int64_t bytes = cost.block * lanes * complex_bytes;
+      if (bytes > block_target) {
+        per_element *= 1 + 0.5 * std::log2(static_cast<double>(bytes) / block_target);
+      }
+      return per_element;
+    };
+    return stage(n1, n2) + stage(n2, n1);
+  }
+  // The best split of n, or n1 = 0 when there is none.
+  double best_split(int64_t n, int64_t& n1) const {
+    // Divisors near the root first; far ones are not worth a look.
+    double best = 0;
+    n1 = 0;
+    int tried = 0;
+    for (auto d = static_cast<int64_t>(std::sqrt(static_cast<double>(n))); d >= 2; --d) {
+      if (n % d != 0) continue;
+      if (++tried > 8 && n1 != 0) break;
+      for (const int64_t candidate : {d, n / d}) {
+        const double cost = split_cost(candidate, n / candidate);
+        if (n1 == 0 || cost < best) {
+          best = cost;
+          n1 = candidate;
+        }
+      }
+    }
+    return best;
+  }
+
+  std::shared_ptr<const LongPlan> long_plan(int64_t n) {
+    return cache().get<LongPlan>({PlanCache::long_, precision, n},
+                                 [&] { return make_long_plan(n); });
+  }
+
+  std::shared_ptr<const LongPlan> make_long_plan(int64_t n) {
+    auto plan = std::make_shared<LongPlan>();
+    plan->n = n;
+    int64_t n1;
+    const double cost = best_split(n, n1);
+    double convolution_cost = 0;
+    int64_t length = 0;
+    if (n1 == 0 || cost > 150) {
+      length = convolution_length(2 * n - 1, true);
+      int64_t ignored;
+      convolution_cost = (2 * best_split(length, ignored) + 30) * static_cast<double>(length) /
+                         static_cast<double>(n);
+    }
+    if (n1 == 0 || (length != 0 && convolution_cost < cost)) {
+      plan->convolution = long_plan(length);
+      plan->chirp = Bytes(n * complex_bytes);
+      plan->spectrum = Bytes(length * complex_bytes);
+      fill_chirp(plan->chirp, n);
+      conjugate_chirp(plan->spectrum, reinterpret_cast<const T*>(plan->chirp.data()), n, length);
+      four_step(*plan->convolution, plan->spectrum.data(), length, plan->spectrum.data(), false,
+                false, 1.0 / static_cast<double>(length));
+      plan->bytes = plan->chirp.size() + plan->spectrum.size() + plan->convolution->bytes;
+      return plan;
+    }
+    const int64_t n2 = n / n1, column_blocks = (n2 + lanes - 1) / lanes;
+    plan->n1 = n1;
+    plan->n2 = n2;
+    plan->first = lane_plan(n1);
+    plan->second = lane_plan(n2);
+    plan->outer = Bytes(column_blocks * n1 * complex_bytes);
+    plan->inner = Bytes(n1 * lanes * complex_bytes);
+    T* outer = reinterpret_cast<T*>(plan->outer.data());
+    T* inner = reinterpret_cast<T*>(plan->inner.data());
+    const Roots roots(n);
+    parallel_for(column_blocks, 16 * column_blocks * n1, [&](int64_t c) {
+      for (int64_t j = 0; j < n1; ++j) {
+        put(outer, c * n1 + j, roots(c * lanes * j % n));
+      }
+    });
+    for (int64_t j = 0; j < n1; ++j) {
+      for (int l = 0; l < lanes; ++l) {
+        const Roots::Value value = roots(l * j % n);
+        inner[2 * lanes * j + l] = static_cast<T>(value.real());
+        inner[2 * lanes * j + lanes + l] = static_cast<T>(value.imag());
+      }
+    }
+    plan->bytes =
+        plan->outer.size() + plan->inner.size() + plan->first->bytes + plan->second->bytes;
+    return plan;
+  }
+
+  std::shared_ptr<const RealPlan> real_plan(int64_t n) {
+    return cache().get<RealPlan>({PlanCache::real, precision, n}, [&] {
+      auto plan = std::make_shared<RealPlan>();
+      const int64_t count = n / 4 + 1;
+      plan->twiddles = Bytes(count * complex_bytes);
+      plan->bytes = plan->twiddles.size();
+      T* table = reinterpret_cast<T*>(plan->twiddles.data());
+      const Roots roots(n);
+      const int64_t chunk = 8192;
+      parallel_for((count + chunk - 1) / chunk, 16 * count, [&](int64_t c) {
+        for (int64_t j = c * chunk; j < std::min(count, (c + 1) * chunk); ++j) {
+          put(table, j, roots(j));
+        }
+      });
+      return plan;
+    });
+  }
+
+  // ---- long transforms
+
+  // The work of one stage over `elements` complex numbers, in the units of parallel_for.
+  static int64_t work(int64_t elements) { return elements * complex_bytes; }
+
+  // Contiguous in (its first `count` elements; n, or with zeros up to a full row of n2) to out,
+  // which may be in.
+  void four_step(const LongPlan& plan, const char* in, int64_t count, char* out, bool swap_in,
+                 bool swap_out, double scale) const {
+    const int64_t n1 = plan.n1, n2 = plan.n2;
+    const int64_t row_bytes = n2 * lanes * complex_bytes;  // of a block of rows
+    const int64_t row_blocks = (n1 + lanes - 1) / lanes, column_blocks = (n2 + lanes - 1) / lanes;
+    const StorageRef middle = allocate(row_blocks * row_bytes);
+    char* rows = static_cast<char*>(middle->data);
+
+    const FftLanePlan& first = plan.first->kernel;
+    const int64_t first_bytes = block_bytes(first);
+    const int64_t first_groups = group_count(first_bytes);
+    parallel_for((column_blocks + first_groups - 1) / first_groups, work(plan.n), [&](int64_t c) {
+      const int64_t from = c * first_groups;
+      const int groups = static_cast<int>(std::min(first_groups, column_blocks - from));
+      const StorageRef memory = allocate((groups + 1) * first_bytes);
+      char* blocks = static_cast<char*>(memory->data);
+      std::vector<char*> base(static_cast<std::size_t>(groups * lanes));
+      for (int i = 0; i < groups * lanes; ++i) {
+        const int64_t column = std::min(from * lanes + i, n2 - 1);
+        base[static_cast<std::size_t>(i)] = const_cast<char*>(in) + column * complex_bytes;
+      }
+      FftMove move{base.data(),
+                   groups,
+                   lanes,
+                   n2 * complex_bytes,
+                   (count + n2 - 1) / n2,
+                   n1,
+                   first_bytes,
+                   FftForm::complex,
+                   swap_in,
+                   false,
+                   1};
+      k.gather(move, blocks);
+      const char* results = transform_groups(first, blocks, groups, first_bytes);
+      for (int g = 0; g < groups; ++g) {
+        const int64_t block = from + g, column = block * lanes;
+        k.twist(results + g * first_bytes, n1,
+                static_cast<int>(std::min<int64_t>(lanes, n2 - column)),
+                plan.outer.data() + block * n1 * complex_bytes, plan.inner.data(),
+                rows + column * lanes * complex_bytes, row_bytes);
+      }
+    });
+
+    const FftLanePlan& second = plan.second->kernel;
+    const int64_t second_bytes = block_bytes(second);
+    const int64_t second_groups = group_count(second_bytes);
+    parallel_for((row_blocks + second_groups - 1) / second_groups, work(plan.n), [&](int64_t c) {
+      const int64_t from = c * second_groups;
+      const int groups = static_cast<int>(std::min(second_groups, row_blocks - from));
+      const StorageRef memory = allocate((groups + 1) * second_bytes);
+      char* blocks = static_cast<char*>(memory->data);
+      std::vector<char*> base(static_cast<std::size_t>(groups * lanes));
+      for (int i = 0; i < groups * lanes; ++i) {
+        base[static_cast<std::size_t>(i)] =
+            out + std::min(from * lanes + i, n1 - 1) * complex_bytes;
+      }
+      for (int g = 0; g < groups; ++g) {
+        std::memcpy(blocks + g * second_bytes, rows + (from + g) * row_bytes,
+                    static_cast<std::size_t>(row_bytes));
+      }
+      const char* results = transform_groups(second, blocks, groups, second_bytes);
+      const int used = static_cast<int>(std::min<int64_t>(lanes, n1 - (from + groups - 1) * lanes));
+      const FftMove move{base.data(), groups, used,         n1 * complex_bytes,
+                         n2,          n2,     second_bytes, FftForm::complex,
+                         swap_out,    false,  scale};
+      k.scatter(move, results);
+    });
+  }
+
+  // Blocks that are moved at once, so that more than one cache line of each row is.
+  static int64_t group_count(int64_t bytes) {
+    return std::clamp<int64_t>(block_target / bytes, 1, 4);
+  }
+
+  // Transforms `groups` blocks, behind which there is room for one more; where the first result is.
+  char* transform_groups(const FftLanePlan& plan, char* blocks, int groups, int64_t bytes) const {
+    char* const spare = blocks + groups * bytes;
+    for (int g = groups - 1; g >= 0; --g) {
+      char* block = blocks + g * bytes;
+      k.transform(plan, block, plan.in_scratch ? block + bytes : spare);
+    }
+    return blocks + (plan.in_scratch ? bytes : 0);
+  }
+
+  void long_transform(const LongPlan& plan, const char* in, char* out, bool swap_in, bool swap_out,
+                      double scale) const {
+    if (!plan.convolution) {
+      four_step(plan, in, plan.n, out, swap_in, swap_out, scale);
+      return;
+    }
+    const LongPlan& inner = *plan.convolution;
+    const int64_t n = plan.n, length = inner.n;
+    const StorageRef memory = allocate(length * complex_bytes);
+    char* z = static_cast<char*>(memory->data);
+    multiply(in, plan.chirp.data(), z, n, swap_in, false, 1);
+    const int64_t padded = std::min(length, (n + inner.n2 - 1) / inner.n2 * inner.n2);
+    std::memset(z + n * complex_bytes, 0, static_cast<std::size_t>((padded - n) * complex_bytes));
+    four_step(inner, z, padded, z, false, false, 1);
+    multiply(z, plan.spectrum.data(), z, length, false, true, 1);
+    four_step(inner, z, length, z, false, false, 1);
+    multiply(z, plan.chirp.data(), out, n, true, swap_out, scale);
+  }
+
+  void multiply(const char* in, const char* factors, char* out, int64_t n, bool swap_in,
+                bool swap_out, double scale) const {
+    const int64_t chunk = 16384;
+    parallel_for((n + chunk - 1) / chunk, 3 * n * complex_bytes, [&](int64_t c) {
+      const int64_t at = c * chunk * complex_bytes;
+      k.multiply(in + at, factors + at, out + at, std::min(chunk, n - c * chunk), swap_in, swap_out,
+                 scale);
+    });
+  }
+
+  template <class Body>
+  static void for_halves(int64_t h, Body&& body) {
+    const int64_t last = h / 2 + 1, chunk = 8192;
+    parallel_for((last - 1 + chunk - 1) / chunk, 2 * h * complex_bytes,
+                 [&](int64_t c) { body(1 + c * chunk, std::min(last, 1 + (c + 1) * chunk)); });
+  }
+
+  // Contiguous real numbers to n / 2 + 1 complex ones, n even.
+  void long_rfft(const LongPlan& plan, const RealPlan& real, const char* in, char* out,
+                 bool inverse, double scale) const {
+    const int64_t h = plan.n;
+    long_transform(plan, in, out, false, false, scale);
+    T* z = reinterpret_cast<T*>(out);
+    const T re = z[0], im = z[1];
+    z[0] = re + im;
+    z[2 * h] = re - im;
+    z[1] = z[2 * h + 1] = T(0);
+    for_halves(h, [&](int64_t first, int64_t last) {
+      k.real_after_long(out, h, real.twiddles.data(), first, last, inverse);
+    });
+  }
+  // And back.
+  void long_irfft(const LongPlan& plan, const RealPlan& real, const char* in, char* out,
+                  bool inverse, double scale) const {
+    const int64_t h = plan.n;
+    const StorageRef memory = allocate(h * complex_bytes);
+    char* pairs = static_cast<char*>(memory->data);
+    const T* x = reinterpret_cast<const T*>(in);
+    T* z = reinterpret_cast<T*>(pairs);
+    for_halves(h, [&](int64_t first, int64_t last) {
+      k.real_before_long(in, pairs, h, real.twiddles.data(), first, last, !inverse);
+    });
+    z[0] = x[0] - x[2 * h];
+    z[1] = x[0] + x[2 * h];
+    long_transform(plan, pairs, out, false, true, scale);
+  }
+
+  // ---- all transforms along an axis
+
+  enum class Way { complex, real_to_complex, complex_to_real };
+
+  struct Call {
+    Way way;
+    int64_t n;  // of the transform
+    bool inverse;
+    double scale;
+  };
+
+  // Whether the transforms of complex length n are long ones.
+  bool takes_long(int64_t n, int64_t batch) const {
+    if (n <= 64) return false;
+    const auto choice = cache().get<Choice>({PlanCache::choice, precision, n}, [&] {
+      auto out = std::make_shared<Choice>();
+      const LaneCost cost = lane_cost(n);
+      out->in_lanes = cost.per_element;
+      const int64_t bytes = cost.block * lanes * complex_bytes;
+      if (bytes > 2 * block_target) {
+        out->in_lanes *= 1 + 0.5 * std::log2(static_cast<double>(bytes) / (2 * block_target));
+      }
+      out->split = best_split(n, out->n1);
+      return out;
+    });
+    const double filled =
+        static_cast<double>((batch + lanes - 1) / lanes * lanes) / static_cast<double>(batch);
+    if (choice->n1 == 0) return n > 4096;
+    return choice->split < choice->in_lanes * filled + 10;
+  }
+
+  // The transforms of an array, one after the other in row-major order of the other dimensions.
+  struct Walk {
+    Dims shape, in_strides, out_strides;  // bytes
+    int64_t count = 1, in_step, out_step;
+    char *in, *out;
+
+    Walk(const Operand& source, const Operand& target, int axis) {
+      const int in_size = itemsize(source.dtype), out_size = itemsize(target.dtype);
+      in = source.data;
+      out = target.data;
+      in_step = source.layout->strides[axis] * in_size;
+      out_step = target.layout->strides[axis] * out_size;
+      for (int d = 0; d < target.layout->ndim(); ++d) {
+        if (d == axis) continue;
+        shape.push_back(target.layout->shape[d]);
+        in_strides.push_back(source.layout->strides[d] * in_size);
+        out_strides.push_back(target.layout->strides[d] * out_size);
+        count *= shape.back();
+      }
+    }
+    // Where transforms i … i + n - 1 start.
+    void at(int64_t i, int n, char** from, char** to) const {
+      int done = 0;
+      while (done < n) {
+        char *source = in, *target = out;
+        int64_t rest = i, run = 1, in_stride = 0, out_stride = 0;
+        for (int d = shape.size() - 1; d >= 0; --d) {
+          const int64_t index = rest % shape[d];
+          rest /= shape[d];
+          source += index * in_strides[d];
+          target += index * out_strides[d];
+          if (d + 1 == shape.size()) {  // along the last dimension they are evenly spaced
+            run = shape[d] - index;
+            in_stride = in_strides[d];
+            out_stride = out_strides[d];
+          }
+        }
+        for (run = std::min<int64_t>(run, n - done), i += run; run > 0; --run, ++done) {
+          from[done] = source;
+          to[done] = target;
+          source += in_stride;
+          target += out_stride;
+        }
+      }
+    }
+  };
+
+  void run(const Operand& in, const Operand& out, int axis, const Call& call) {
+    if (out.layout->size == 0) return;
+    const Walk walk(in, out, axis);
+    // Of a real transform of even length: half as many pairs.
+    const bool halves = call.way != Way::complex && call.n % 2 == 0;
+    const int64_t n = halves ? call.n / 2 : call.n;
+    if (takes_long(n, walk.count)) {
+      run_long(in, out, axis, call, n, halves);
+    } else {
+      run_lanes(walk, in.layout->shape[axis], call, n, halves);
+    }
+  }
+
+  void run_lanes(const Walk& walk, int64_t in_length, const Call& call, int64_t n, bool halves) {
+    const auto plan = lane_plan(n);
+    const auto real = halves ? real_plan(call.n) : nullptr;
+    const FftLanePlan& kernel = plan->kernel;
+    const int64_t bytes = block_bytes(kernel, n + 1);
+    const char* twiddles = real ? real->twiddles.data() : nullptr;
+    const int64_t half = call.n / 2 + 1;  // complex numbers of a real transform
+
+    const bool to_real = call.way == Way::complex_to_real;
+    const bool from_real = call.way == Way::real_to_complex;
+    FftMove in_move{}, out_move{};
+    in_move.stride = walk.in_step;
+    in_move.pitch = out_move.pitch = bytes;
+    in_move.count = std::min(in_length, to_real ? half : call.n);
+    in_move.n = to_real ? half : n;
+    out_move.stride = walk.out_step;
+    out_move.count = out_move.n = from_real ? half : call.n;
+    in_move.form = !from_real ? FftForm::complex : halves ? FftForm::real_pairs : FftForm::real;
+    out_move.form = !to_real ? FftForm::complex : halves ? FftForm::real_pairs : FftForm::real;
+    out_move.scale = call.scale;
+    switch (call.way) {
+      case Way::complex:
+        in_move.swap = out_move.swap = call.inverse;
+        break;
+      case Way::real_to_complex:
+        out_move.conjugate = call.inverse;
+        break;
+      case Way::complex_to_real:
+        // The steps before the transform exchange the parts.
+        in_move.conjugate = !call.inverse;
+        out_move.swap = true;
+        break;
+    }
+
+    // Several blocks at once where lanes are neighbours in memory and share cache lines.
+    const int64_t most = (walk.count + lanes - 1) / lanes;
+    const bool columns = walk.in_step > complex_bytes || walk.out_step > complex_bytes;
+    const int64_t groups = columns ? std::min(most, group_count(bytes)) : 1;
+    const int64_t per_chunk = std::max<int64_t>(groups, 32768 / bytes / groups * groups);
+    const int64_t all = walk.count * n * (std::bit_width(static_cast<std::uint64_t>(n)) + 4) / 4;
+    parallel_for((most + per_chunk - 1) / per_chunk, all * complex_bytes, [&](int64_t c) {
+      const StorageRef memory = allocate((groups + 1) * bytes);
+      char* blocks = static_cast<char*>(memory->data);
+      std::vector<char*> from(static_cast<std::size_t>(groups * lanes)), to(from.size());
+      FftMove source = in_move, target = out_move;
+      source.base = from.data();
+      target.base = to.data();
+      for (int64_t at = c * per_chunk; at < std::min(most, (c + 1) * per_chunk); at += groups) {
+        const int count = static_cast<int>(std::min(groups, most - at));
+        // Lanes beyond the last transform do the last one again.
+        const int there =
+            static_cast<int>(std::min<int64_t>(int64_t{count} * lanes, walk.count - at * lanes));
+        walk.at(at * lanes, there, from.data(), to.data());
+        std::fill(from.begin() + there, from.end(), from[static_cast<std::size_t>(there - 1)]);
+        std::fill(to.begin() + there, to.end(), to[static_cast<std::size_t>(there - 1)]);
+        source.groups = target.groups = count;
+        source.used = target.used =
+            static_cast<int>(std::min<int64_t>(lanes, walk.count - (at + count - 1) * lanes));
+        k.gather(source, blocks);
+        if (to_real) {
+          for (int g = 0; g < count; ++g) {
+            if (halves) {
+              k.real_before(blocks + g * bytes, n, twiddles);
+            } else {
+              k.hermitian(blocks + g * bytes, n);
+            }
+          }
+        }
+        char* results = transform_groups(kernel, blocks, count, bytes);
+        if (from_real && halves) {
+          for (int g = 0; g < count; ++g) k.real_after(results + g * bytes, n, twiddles);
+        }
+        k.scatter(target, results);
+      }
+    });
+  }
+
+  void run_long(const Operand& in, const Operand& out, int axis, const Call& call, int64_t n,
+                bool halves) {
+    // The kernels take contiguous transforms that are neither cropped nor padded.
+    const int64_t half = call.n / 2 + 1;
+    const int64_t wanted = call.way == Way::complex_to_real ? half : call.n;
+    const int64_t given = out.layout->shape[axis];
+    const bool whole = call.way != Way::complex && !halves;  // real, but a complex transform
+    const DType complex_type = dtype_of<std::complex<T>>;
+    const auto contiguous = [&](int64_t length) {
+      Layout layout = *out.layout;
+      const int last = layout.ndim() - 1;
+      layout.shape.erase(axis);
+      layout.shape.push_back(length);
+      layout = Layout::contiguous(layout.shape);
+      // Back to the order of the array's dimensions.
+      const int64_t size = layout.shape[last], stride = layout.strides[last];
+      layout.shape.erase(last);
+      layout.strides.erase(last);
+      layout.shape.insert(axis, size);
+      layout.strides.insert(axis, stride);
+      return layout;
+    };
+    const auto part = [&](const Operand& operand, Layout& layout, int64_t start, int64_t count) {
+      layout = slice_axis(*operand.layout, axis, start, 1, count);
+      Operand view = operand;
+      view.data += (layout.offset - operand.layout->offset) * itemsize(operand.dtype);
+      layout.offset = 0;
+      view.layout = &layout;
+      return view;
+    };
+
+    Operand source = in;
+    Layout source_layout, target_layout, view_layout, other_layout;
+    StorageRef source_memory, target_memory;
+    const int64_t in_length = in.layout->shape[axis];
+    if (in.layout->strides[axis] != 1 || in_length < wanted || whole) {
+      source_layout = contiguous(whole ? call.n : wanted);
+      source.dtype = whole ? complex_type : in.dtype;
+      source_memory = allocate(source_layout.size * itemsize(source.dtype));
+      source.data = static_cast<char*>(source_memory->data);
+      source.layout = &source_layout;
+      const int64_t count = std::min(in_length, wanted);
+      cpu::copy(part(in, view_layout, 0, count), part(source, other_layout, 0, count));
+      if (count < source_layout.shape[axis]) {
+        const Operand rest = part(source, other_layout, count, source_layout.shape[axis] - count);
+        Element zero;
+        zero.dtype = source.dtype;
+        Layout scalar_layout = other_layout;
+        scalar_layout.strides = Dims(other_layout.ndim(), 0);
+        Operand zeros(zero);
+        zeros.layout = &scalar_layout;
+        zeros.host_scalar = false;
+        cpu::copy(zeros, rest);
+      }
+    }
+    Operand target = out;
+    if (out.layout->strides[axis] != 1 || whole) {
+      target_layout = contiguous(whole ? call.n : given);
+      target.dtype = whole ? complex_type : out.dtype;
+      target_memory = allocate(target_layout.size * itemsize(target.dtype));
+      target.data = static_cast<char*>(target_memory->data);
+      target.layout = &target_layout;
+    }
+
+    const auto plan = long_plan(n);
+    const auto real = halves ? real_plan(call.n) : nullptr;
+    const Walk walk(source, target, axis);
+    // Long ones use all threads each; shorter ones are spread over them.
+    const bool one_by_one = n >= int64_t{1} << 16;
+    const auto one = [&](int64_t i) {
+      char *from, *to;
+      walk.at(i, 1, &from, &to);
+      if (call.way == Way::complex) {
+        long_transform(*plan, from, to, call.inverse, call.inverse, call.scale);
+      } else if (whole) {
+        if (call.way == Way::complex_to_real) complete(reinterpret_cast<T*>(from), n, call.inverse);
+        const bool swap = call.way == Way::complex_to_real ? false : call.inverse;
+        long_transform(*plan, from, to, swap, swap, call.scale);
+      } else if (call.way == Way::real_to_complex) {
+        long_rfft(*plan, *real, from, to, call.inverse, call.scale);
+      } else {
+        long_irfft(*plan, *real, from, to, call.inverse, call.scale);
+      }
+    };
+    if (one_by_one) {
+      for (int64_t i = 0; i < walk.count; ++i) one(i);
+    } else {
+      parallel_for(walk.count, 4 * work(n) * walk.count, one);
+    }
+    if (target_memory) {
+      if (call.way == Way::complex_to_real && whole) {
+        // The real parts: every second real number.
+        Layout reals = target_layout;
+        for (int d = 0; d < reals.ndim(); ++d) reals.strides[d] *= 2;
+        Operand view = target;
+        view.dtype = out.dtype;
+        view.layout = &reals;
+        cpu::copy(view, out);
+      } else {
+        cpu::copy(part(target, view_layout, 0, given), out);
+      }
+    }
+  }
+
+  // The first n / 2 + 1 of n elements, n odd, completed by their conjugates; for a forward
+  // transform to be the inverse, conjugated as well.
+  static void complete(T* z, int64_t n, bool inverse) {
+    z[1] = T(0);
+    for (int64_t i = 1; 2 * i < n; ++i) {
+      const T im = inverse ? -z[2 * i + 1] : z[2 * i + 1];
+      z[2 * i + 1] = im;
+      z[2 * (n - i)] = z[2 * i];
+      z[2 * (n - i) + 1] = -im;
+    }
+  }
+};
+
+template <class Way>
+void run(const Operand& in, const Operand& out, int axis, Way way, int64_t n, bool inverse,
+         double scale) {
+  const auto with = [&](auto zero) {
+    using E = Engine<decltype(zero)>;
+    E().run(in, out, axis, {static_cast<typename E::Way>(way), n, inverse, scale});
+  };
+  if (real_dtype(out.dtype) == DType::float32) {
+    with(float{});
+  } else {
+    with(double{});
+  }
+}
+
+}  // namespace
+
+void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) {
+  run(in, out, axis, 0, out.layout->shape[axis], inverse, scale);
+}
+
+void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+          double scale) {
+  run(in, out, axis, 1, n, inverse, scale);
+}
+
+void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) {
+  run(in, out, axis, 2, out.layout->shape[axis], inverse, scale);
+}
+
 }  // namespace arrayx::cpu

@@ -10,18 +10,18 @@ namespace arrayx::cpu {
 
 namespace {
 
-#define ARRAYX_MAKE_TABLE(level) \
-  [] { \
-    KernelTable table; \
-    table.isa = #level; \
-    level::fill_elementwise(table); \
-    level::fill_real_math(table); \
+#define ARRAYX_MAKE_TABLE(level)     \
+  [] {                               \
+    KernelTable table;               \
+    table.isa = #level;              \
+    level::fill_elementwise(table);  \
+    level::fill_real_math(table);    \
     level::fill_complex_math(table); \
-    level::fill_copy(table); \
-    level::fill_reduce(table); \
-    level::fill_matmul(table); \
-    level::fill_fft(table); \
-    return table; \
+    level::fill_copy(table);         \
+    level::fill_reduce(table);       \
+    level::fill_matmul(table);       \
+    level::fill_fft(table);          \
+    return table;                    \
   }()
 
 KernelTable choose() {
@@ -37,7 +37,8 @@ KernelTable choose() {
              __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
 #endif
 #if defined(ARRAYX_HAS_AVX512)
-  has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") &&
+  __builtin_cpu_init();
+  has_avx512 = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl");
 #endif

@@ -14,8 +14,8 @@ namespace arrayx::cpu {
 // out[i] = op(in[0][i], …) over n contiguous elements of one dtype. `out` may be one of the inputs.
 using ElementwiseKernel = void (*)(const void* const* in, void* out, std::int64_t n);
 
-// out[i] = in[0][i] in another dtype, over n contiguous elements. One signature with the elementwise
-// kernels, so that one loop runs both.
+// out[i] = in[0][i] in another dtype, over n contiguous elements. One signature with the
+// elementwise kernels, so that one loop runs both.
 using CastKernel = ElementwiseKernel;
 
 // out[r][c] = in[r][c] for rows × columns items of 1, 2, 4, 8 or 16 bytes; strides in bytes.
@@ -28,7 +28,8 @@ constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }
 
-// c[m][n] += a[m][k] @ b[k][n] for integers, row-major blocks that fit the caches; strides in items.
+// c[m][n] += a[m][k] @ b[k][n] for integers, row-major blocks that fit the caches; strides in
+// items.
 using IntegerMatmulKernel = void (*)(const void* a, std::int64_t a_stride, const void* b,
                                      std::int64_t b_stride, void* c, std::int64_t c_stride,
                                      std::int64_t m, std::int64_t n, std::int64_t k);
@@ -41,7 +42,7 @@ struct KernelTable {
   CastKernel cast[dtype_count][dtype_count] = {};
   CopyKernel copy[5] = {};
   IntegerMatmulKernel matmul[dtype_count] = {};
-  ReduceKernels reduce;  // see kernels/reduce_kernels.hpp
+  ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64
 };
 
@@ -49,15 +50,15 @@ struct KernelTable {
 const KernelTable& kernels();
 
 // One function per source and level, each filling its part; called by kernels().
-#define ARRAYX_DECLARE_LEVEL(level) \
-  namespace level { \
-  void fill_elementwise(KernelTable& table); \
-  void fill_real_math(KernelTable& table); \
+#define ARRAYX_DECLARE_LEVEL(level)           \
+  namespace level {                           \
+  void fill_elementwise(KernelTable& table);  \
+  void fill_real_math(KernelTable& table);    \
   void fill_complex_math(KernelTable& table); \
-  void fill_copy(KernelTable& table); \
-  void fill_reduce(KernelTable& table); \
-  void fill_matmul(KernelTable& table); \
-  void fill_fft(KernelTable& table); \
+  void fill_copy(KernelTable& table);         \
+  void fill_reduce(KernelTable& table);       \
+  void fill_matmul(KernelTable& table);       \
+  void fill_fft(KernelTable& table);          \
   }
 ARRAYX_DECLARE_LEVEL(baseline)
 ARRAYX_DECLARE_LEVEL(avx2)

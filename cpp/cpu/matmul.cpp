@@ -1,5 +1,5 @@
-// Matrix products: OpenBLAS for the floating dtypes, transposed views by its flags; a blocked kernel
-// of our own for integers. A stack of small products is spread over the threads.
+// Matrix products: OpenBLAS for the floating dtypes, transposed views by its flags; a blocked
+// kernel of our own for integers. A stack of small products is spread over the threads.
 #include <algorithm>
 #include <cstring>
 
@@ -37,9 +37,8 @@ bool blas_ready(std::int64_t rows, std::int64_t columns, std::int64_t row_stride
 }
 
 template <class Scale>
-void product(Blas::Gemm<Scale> gemm, Blas::Gemv<Scale> gemv, Scale one, Scale zero,
-             const Matrix& a, const Matrix& b, char* c, std::int64_t m, std::int64_t n,
-             std::int64_t k) {
+void product(Blas::Gemm<Scale> gemm, Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix& a,
+             const Matrix& b, char* c, std::int64_t m, std::int64_t n, std::int64_t k) {
   const int ta = a.transposed ? transpose : no_transpose;
   const int tb = b.transposed ? transpose : no_transpose;
   if (n == 1) {
@@ -61,11 +60,14 @@ void blas_product(DType dtype, const Matrix& a, const Matrix& b, char* c, std::i
   static constexpr float one32[2] = {1, 0}, zero32[2] = {0, 0};
   const Blas& f = blas();
   switch (dtype) {
-    case DType::float32: return product(f.sgemm, f.sgemv, 1.0F, 0.0F, a, b, c, m, n, k);
-    case DType::float64: return product(f.dgemm, f.dgemv, 1.0, 0.0, a, b, c, m, n, k);
+    case DType::float32:
+      return product(f.sgemm, f.sgemv, 1.0F, 0.0F, a, b, c, m, n, k);
+    case DType::float64:
+      return product(f.dgemm, f.dgemv, 1.0, 0.0, a, b, c, m, n, k);
     case DType::complex64:
       return product<const void*>(f.cgemm, f.cgemv, one32, zero32, a, b, c, m, n, k);
-    default: return product<const void*>(f.zgemm, f.zgemv, one64, zero64, a, b, c, m, n, k);
+    default:
+      return product<const void*>(f.zgemm, f.zgemv, one64, zero64, a, b, c, m, n, k);
   }
 }
 
@@ -79,14 +81,14 @@ void integer_product(DType dtype, const Matrix& a, const Matrix& b, char* c, std
   for (std::int64_t k0 = 0; k0 < k; k0 += k_block) {
     for (std::int64_t n0 = 0; n0 < n; n0 += n_block) {
       kernel(a.data + (row_from * a.leading + k0) * size, a.leading,
-             b.data + (k0 * b.leading + n0) * size, b.leading,
-             c + (row_from * n + n0) * size, n, row_to - row_from, std::min(n_block, n - n0),
-             std::min(k_block, k - k0));
+             b.data + (k0 * b.leading + n0) * size, b.leading, c + (row_from * n + n0) * size, n,
+             row_to - row_from, std::min(n_block, n - n0), std::min(k_block, k - k0));
     }
   }
 }
 
-// The operand's matrices packed row-major into fresh memory; batch dimensions of stride zero stay so.
+// The operand's matrices packed row-major into fresh memory; batch dimensions of stride zero stay
+// so.
 Array packed(const Operand& x) {
   const Layout& in = *x.layout;
   const int n = in.ndim();
@@ -156,12 +158,12 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     // Rows of all products in chunks for the threads.
     constexpr std::int64_t rows_per_chunk = 32;
     const std::int64_t chunks = (m + rows_per_chunk - 1) / rows_per_chunk;
-    parallel_for(batches * chunks, batches * m * n * std::max<std::int64_t>(k / 2, 1),
-                 [&](std::int64_t c) {
-      const std::int64_t i = c / chunks, row = c % chunks * rows_per_chunk;
-      integer_product(out.dtype, at(a, am, i), at(b, bm, i), out.data + batch_offset(result, i), n,
-                      k, row, std::min(m, row + rows_per_chunk));
-    });
+    parallel_for(
+        batches * chunks, batches * m * n * std::max<std::int64_t>(k / 2, 1), [&](std::int64_t c) {
+          const std::int64_t i = c / chunks, row = c % chunks * rows_per_chunk;
+          integer_product(out.dtype, at(a, am, i), at(b, bm, i), out.data + batch_offset(result, i),
+                          n, k, row, std::min(m, row + rows_per_chunk));
+        });
     return;
   }
   const auto one = [&](std::int64_t i) {

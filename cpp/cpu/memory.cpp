@@ -1,6 +1,6 @@
 // Host memory. Fresh pages cost more than the arithmetic on them, so freed blocks are kept and used
-// again: small ones on free lists of the thread, with the Storage in front of the data; large ones in
-// a bounded cache, aligned to huge pages.
+// again: small ones on free lists of the thread, with the Storage in front of the data; large ones
+// in a bounded cache, aligned to huge pages.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,13 +27,16 @@ std::atomic<std::int64_t> in_use{0};
   raise(ErrorKind::memory, "no room for an array of ", bytes, " bytes");
 }
 
-// ---- small blocks: [Storage, padded to 64 bytes][data] -------------------------------------------
+// ---- small blocks: [Storage, padded to 64 bytes][data]
+// -------------------------------------------
 
 constexpr std::size_t header = (sizeof(Storage) + alignment - 1) / alignment * alignment;
-constexpr int small_classes = 17;          // data of up to 64 << c bytes … 64 KiB by powers of two
-constexpr int kept_per_class = 64;         // blocks; fewer of the larger classes, see capacity_of
+constexpr int small_classes = 17;   // data of up to 64 << c bytes … 64 KiB by powers of two
+constexpr int kept_per_class = 64;  // blocks; fewer of the larger classes, see capacity_of
 
-constexpr int capacity_of(int c) { return c <= 6 ? kept_per_class : kept_per_class >> (c - 6); }
+constexpr int capacity_of(int c) {
+  return c <= 6 ? kept_per_class : kept_per_class >> (c - 6);
+}
 
 struct FreeLists {
   void* head[small_classes] = {};
@@ -87,10 +90,11 @@ Storage* allocate_small(std::size_t bytes) {
   return s;
 }
 
-// ---- large blocks --------------------------------------------------------------------------------
+// ---- large blocks
+// --------------------------------------------------------------------------------
 
-// Sizes are rounded up to an eighth of their power of two (at most 12.5 % more), so that a loop over
-// nearly equal sizes uses one block again and again.
+// Sizes are rounded up to an eighth of their power of two (at most 12.5 % more), so that a loop
+// over nearly equal sizes uses one block again and again.
 std::size_t rounded(std::size_t bytes) {
   const std::size_t power = std::size_t{1} << (63 - __builtin_clzll(bytes));
   const std::size_t step = std::max<std::size_t>(power / 8, 4096);
@@ -168,9 +172,10 @@ class BlockCache {
 
   static void* fresh(std::size_t bytes) {
     const bool huge = bytes >= 2 * huge_page;
-    void* block = std::aligned_alloc(huge ? huge_page : alignment, bytes);
+    void* block = nullptr;
+    if (posix_memalign(&block, huge ? huge_page : alignment, bytes) != 0) return nullptr;
 #if defined(MADV_HUGEPAGE)
-    if (block && huge) madvise(block, bytes, MADV_HUGEPAGE);
+    if (huge) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
     return block;
   }
@@ -243,7 +248,11 @@ StorageRef allocate(std::int64_t bytes) {
 MemoryInfo memory_info() {
   return {in_use.load(std::memory_order_relaxed), cache().cached(), cache().limit()};
 }
-void set_cache_limit(std::int64_t bytes) { cache().set_limit(bytes); }
-void empty_cache() { cache().shrink(0); }
+void set_cache_limit(std::int64_t bytes) {
+  cache().set_limit(bytes);
+}
+void empty_cache() {
+  cache().shrink(0);
+}
 
 }  // namespace arrayx::cpu

@@ -10,8 +10,8 @@ namespace arrayx::cpu {
 // Bytes of memory traffic (or the like in arithmetic) below which one thread is faster.
 inline constexpr std::int64_t parallel_grain = 1 << 19;
 
-// Threads a loop may use now: OMP_NUM_THREADS or threadpoolctl's limit; 1 inside a parallel loop and
-// in a forked child (whose copy of the pool has no threads behind it).
+// Threads a loop may use now: OMP_NUM_THREADS or threadpoolctl's limit; 1 inside a parallel loop
+// and in a forked child (whose copy of the pool has no threads behind it).
 int thread_count();
 
 void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context);

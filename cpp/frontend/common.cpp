@@ -1,20 +1,36 @@
 #include "common.hpp"
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace arrayx {
 
 namespace {
 
-Device current_default{};
+// ARRAYX_DEFAULT_DEVICE ("cpu", "cuda" or "cuda:1") where set_default_device has not been called.
+Device initial_default() {
+  Device device;
+  const char* text = std::getenv("ARRAYX_DEFAULT_DEVICE");
+  if (text && *text && !parse_device(text, device)) {
+    value_error("ARRAYX_DEFAULT_DEVICE is '", text, "'; it must be 'cpu', 'cuda' or 'cuda:N'");
+  }
+  return device;
+}
+
+Device& current_default() {
+  static Device device = initial_default();
+  return device;
+}
 
 }  // namespace
 
-Device default_device() { return current_default; }
+Device default_device() {
+  return current_default();
+}
 void set_default_device(Device device) {
   backend(device);  // refuses devices that do not exist here
-  current_default = device;
+  current_default() = device;
 }
 
 Array empty(const Dims& shape, DType dtype, Device device) {
@@ -35,8 +51,7 @@ Array empty_like_layout(const Array& like, DType dtype) {
     out.layout = like.layout;
     out.layout.offset = 0;
   }
-  out.storage =
-      backend(like.device()).allocate(checked_bytes(out.size(), itemsize(dtype)));
+  out.storage = backend(like.device()).allocate(checked_bytes(out.size(), itemsize(dtype)));
   return out;
 }
 
@@ -46,7 +61,9 @@ Array full(const Dims& shape, const Element& value, Device device) {
   return out;
 }
 
-Array scalar_array(const Element& value, Device device) { return full({}, value, device); }
+Array scalar_array(const Element& value, Device device) {
+  return full({}, value, device);
+}
 
 Element item(const Array& x) {
   if (x.size() != 1) {
@@ -58,7 +75,8 @@ Element item(const Array& x) {
   return e;
 }
 
-// ---- Python scalars -------------------------------------------------------------------------------
+// ---- Python scalars
+// -------------------------------------------------------------------------------
 
 Element to_element(const Scalar& scalar, DType dtype) {
   return dispatch(dtype, [&](auto zero) -> Element {
@@ -94,27 +112,54 @@ Element to_element(const Scalar& scalar, DType dtype) {
 
 DType default_dtype(const Scalar& scalar) {
   switch (scalar.kind) {
-    case Kind::bool_: return DType::bool_;
+    case Kind::bool_:
+      return DType::bool_;
     case Kind::signed_:
-    case Kind::unsigned_: return default_int;
-    case Kind::real: return default_float;
-    case Kind::complex: break;
+    case Kind::unsigned_:
+      return default_int;
+    case Kind::real:
+      return default_float;
+    case Kind::complex:
+      break;
   }
   return default_complex;
 }
 
+Element cast_element(const Scalar& scalar, DType dtype) {
+  const bool exact = scalar.kind == Kind::bool_ || scalar.kind == Kind::signed_;
+  if (dtype == DType::bool_) {
+    return Element::of(exact ? scalar.integer != 0 : scalar.number != 0.0);
+  }
+  if (scalar.kind == Kind::complex && !is_complex(dtype)) {
+    type_error("a Python complex cannot become an element of dtype ", dtype);
+  }
+  if (exact || !is_integer(dtype)) return to_element(scalar, dtype);
+  const double value = scalar.number.real();
+  if (std::isnan(value)) value_error("NaN cannot become an element of dtype ", dtype);
+  Scalar truncated;
+  truncated.kind = Kind::signed_;
+  constexpr double bound = 0x1p120;  // beyond every integer dtype
+  truncated.integer = static_cast<__int128>(std::fmin(std::fmax(value, -bound), bound));
+  return to_element(truncated, dtype);
+}
+
 DType scalar_dtype(const Scalar& scalar, DType d) {
   switch (scalar.kind) {
-    case Kind::bool_: return d;
+    case Kind::bool_:
+      return d;
     case Kind::signed_:
-    case Kind::unsigned_: return d == DType::bool_ ? default_int : d;
-    case Kind::real: return is_floating(d) ? d : default_float;
-    case Kind::complex: break;
+    case Kind::unsigned_:
+      return d == DType::bool_ ? default_int : d;
+    case Kind::real:
+      return is_floating(d) ? d : default_float;
+    case Kind::complex:
+      break;
   }
   return is_floating(d) ? complex_dtype(d) : default_complex;
 }
 
-// ---- copies ---------------------------------------------------------------------------------------
+// ---- copies
+// ---------------------------------------------------------------------------------------
 
 Array copy(const Array& x) {
   Array out = empty(x.shape(), x.dtype, x.device());
@@ -122,7 +167,9 @@ Array copy(const Array& x) {
   return out;
 }
 
-Array contiguous(const Array& x) { return x.layout.is_contiguous() ? x : copy(x); }
+Array contiguous(const Array& x) {
+  return x.layout.is_contiguous() ? x : copy(x);
+}
 
 Array astype(const Array& x, DType dtype, bool copy_always) {
   if (x.dtype == dtype) {
@@ -160,7 +207,8 @@ void fill(const Array& dst, const Element& value) {
   backend_of(dst).copy(same, dst);
 }
 
-// ---- dtypes ---------------------------------------------------------------------------------------
+// ---- dtypes
+// ---------------------------------------------------------------------------------------
 
 void check_same_device(const Array& a, const Array& b) {
   if (!(a.device() == b.device())) {
@@ -195,37 +243,54 @@ DType result_type(std::span<const Value> values, std::span<const DType> dtypes) 
 std::string describe(const Value& value) {
   if (const Array* a = std::get_if<Array>(&value)) return std::string(name(a->dtype));
   switch (std::get<Scalar>(value).kind) {
-    case Kind::bool_: return "a Python bool";
+    case Kind::bool_:
+      return "a Python bool";
     case Kind::signed_:
-    case Kind::unsigned_: return "a Python int";
-    case Kind::real: return "a Python float";
-    case Kind::complex: break;
+    case Kind::unsigned_:
+      return "a Python int";
+    case Kind::real:
+      return "a Python float";
+    case Kind::complex:
+      break;
   }
   return "a Python complex";
 }
 
 unsigned kind_bit(DType d) {
   switch (kind(d)) {
-    case Kind::bool_: return kinds::boolean;
+    case Kind::bool_:
+      return kinds::boolean;
     case Kind::signed_:
-    case Kind::unsigned_: return kinds::integer;
-    case Kind::real: return kinds::real;
-    case Kind::complex: break;
+    case Kind::unsigned_:
+      return kinds::integer;
+    case Kind::real:
+      return kinds::real;
+    case Kind::complex:
+      break;
   }
   return kinds::complex;
 }
 
 std::string describe_kinds(unsigned accepted) {
   switch (accepted) {
-    case kinds::boolean: return "bool";
-    case kinds::integer: return "an integer dtype";
-    case kinds::boolean | kinds::integer: return "an integer dtype or bool";
-    case kinds::real: return "a real floating-point dtype";
-    case kinds::complex: return "a complex dtype";
-    case kinds::floating: return "a floating-point dtype";
-    case kinds::real_numeric: return "a real-valued dtype (integer or floating)";
-    case kinds::numeric: return "a numeric dtype";
-    default: return "another dtype";
+    case kinds::boolean:
+      return "bool";
+    case kinds::integer:
+      return "an integer dtype";
+    case kinds::boolean | kinds::integer:
+      return "an integer dtype or bool";
+    case kinds::real:
+      return "a real floating-point dtype";
+    case kinds::complex:
+      return "a complex dtype";
+    case kinds::floating:
+      return "a floating-point dtype";
+    case kinds::real_numeric:
+      return "a real-valued dtype (integer or floating)";
+    case kinds::numeric:
+      return "a numeric dtype";
+    default:
+      return "another dtype";
   }
 }
 

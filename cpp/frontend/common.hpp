@@ -1,12 +1,13 @@
 // What every chapter of the frontend uses: Python scalars, allocation, promotion, casts. A function
-// of the frontend says what an operation MEANS: it checks, promotes, broadcasts, allocates, and calls
-// Backend. Names and arguments are the standard's.
+// of the frontend says what an operation MEANS: it checks, promotes, broadcasts, allocates, and
+// calls Backend. Names and arguments are the standard's.
 #pragma once
 
 #include <complex>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace arrayx {
 
 // A Python scalar. Integers beyond 128 bits arrive clamped, which is out of range for every dtype.
 struct Scalar {
-  Kind kind = Kind::real;  // bool_, signed_ (any Python int), real, complex
-  __int128 integer = 0;    // bool_ and signed_
+  Kind kind = Kind::real;       // bool_, signed_ (any Python int), real, complex
+  __int128 integer = 0;         // bool_ and signed_
   std::complex<double> number;  // real and complex
 };
 
@@ -26,11 +27,14 @@ using Value = std::variant<Array, Scalar>;
 
 using OptionalDType = std::optional<DType>;
 
-// The device new arrays are made on when none is given.
+// The device new arrays are made on when none is given: what set_default_device said last, else
+// ARRAYX_DEFAULT_DEVICE, else the CPU.
 Device default_device();
 void set_default_device(Device device);
 
-inline Backend& backend_of(const Array& a) { return backend(a.device()); }
+inline Backend& backend_of(const Array& a) {
+  return backend(a.device());
+}
 
 // Uninitialised, row-major. ValueError for a bad shape, MemoryError when there is no room.
 Array empty(const Dims& shape, DType dtype, Device device);
@@ -46,8 +50,11 @@ Element item(const Array& x);
 // The scalar as an element of dtype. OverflowError when an integer does not fit; the caller has
 // checked that the kinds go together (see scalar_dtype).
 Element to_element(const Scalar& scalar, DType dtype);
-// The dtype a scalar and an array of dtype d compute in: d if it can hold the scalar's kind, else the
-// default dtype of the scalar's kind (complex keeps the width of a real d).
+// … where it is cast, to a dtype asked for by name or that of the array it is written into: a float
+// may become an integer (towards zero) and any number a bool.
+Element cast_element(const Scalar& scalar, DType dtype);
+// The dtype a scalar and an array of dtype d compute in: d if it can hold the scalar's kind, else
+// the default dtype of the scalar's kind (complex keeps the width of a real d).
 DType scalar_dtype(const Scalar& scalar, DType d);
 // … and on its own: bool, int64, float64, complex128.
 DType default_dtype(const Scalar& scalar);

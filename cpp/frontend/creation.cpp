@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "elementwise.hpp"
 #include "manipulation.hpp"
 
 namespace arrayx {
@@ -77,10 +78,6 @@ Element wrapped(__int128 value, DType dtype) {
       return {};
     }
   });
-}
-
-Element real_element(double value, DType dtype) {
-  return dtype == DType::float32 ? Element::of(static_cast<float>(value)) : Element::of(value);
 }
 
 Element range_element(__int128 value, DType dtype) {
@@ -160,8 +157,7 @@ Array arange(const Scalar& start_or_stop, const std::optional<Scalar>& optional_
   const DType computed = direct ? result : default_float;
   Array out = empty(Dims{length}, computed, device);
   if (length > 0) {
-    backend(device).arange(out, real_element(as_double(start), computed),
-                           real_element(as_double(step), computed));
+    backend(device).arange(out, Element::of(as_double(start)), Element::of(as_double(step)));
   }
   return direct ? out : astype(out, result, false);
 }
@@ -171,8 +167,11 @@ Array linspace(const Scalar& start, const Scalar& stop, std::int64_t num, Option
   if (num < 0) value_error("linspace: num must be at least 0, not ", num);
   const bool complex = start.kind == Kind::complex || stop.kind == Kind::complex;
   const DType result = dtype.value_or(complex ? default_complex : default_float);
-  if (!is_floating(result)) {
-    type_error("linspace makes floating-point numbers; dtype must not be ", result);
+  if (result == DType::bool_) type_error("linspace makes numbers; dtype must not be bool");
+  if (is_integer(result)) {  // rounded down, as by NumPy
+    const Array points = linspace(start, stop, num, default_float, device, endpoint);
+    const Value args[] = {points};
+    return astype(elementwise(Op::floor, args), result, false);
   }
   if (complex && !is_complex(result)) {
     type_error("linspace between complex numbers needs a complex dtype, not ", result);

@@ -12,9 +12,12 @@ constexpr std::int64_t fast_bytes = 1 << 15;
 
 DType result_dtype(Op op, DType compute) {
   switch (info(op).result) {
-    case ResultRule::boolean: return DType::bool_;
-    case ResultRule::real: return real_dtype(compute);
-    default: return compute;
+    case ResultRule::boolean:
+      return DType::bool_;
+    case ResultRule::real:
+      return real_dtype(compute);
+    default:
+      return compute;
   }
 }
 
@@ -66,8 +69,8 @@ struct Resolved {
   bool constant_value = false;  // … and this
 };
 
-// `output`, if given, is where an in-place operation writes.
-void resolve(Op op, std::span<const Value> args, Resolved& r) {
+// The operation may become another one that means the same for the dtype.
+void resolve(Op& op, std::span<const Value> args, Resolved& r) {
   const int n = static_cast<int>(args.size());
   const int from = op == Op::where ? 1 : 0;  // the condition takes no part in promotion
   bool any_array = false;
@@ -101,6 +104,15 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
       r.compute = any_array ? scalar_dtype(*s, r.compute) : default_dtype(*s);
       any_array = true;
     }
+  }
+  // The standard leaves open what sums and products of truth values are: or and and, as in NumPy.
+  if (r.compute == DType::bool_ && op == Op::add) op = Op::logical_or;
+  if (r.compute == DType::bool_ && op == Op::multiply) op = Op::logical_and;
+  // The standard leaves open what floating-point functions make of integers: numbers of the default
+  // floating-point dtype, as in NumPy.
+  if (is_integer(r.compute) && !(kind_bit(r.compute) & info(op).accepts) &&
+      (info(op).accepts & kinds::real)) {
+    r.compute = default_float;
   }
   check_dtype(op, r.compute, args);
   for (int i = 0; i < n; ++i) {
@@ -180,8 +192,10 @@ bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool s
   }
   const Element e = to_element(scalar, x.dtype);
   alignas(64) char repeated[most_bytes];
-  const int size = x.itemsize();
-  for (std::int64_t i = 0; i < x.size(); ++i) std::memcpy(repeated + i * size, e.bytes, size);
+  dispatch(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::fill_n(reinterpret_cast<T*>(repeated), x.size(), e.as<T>());
+  });
   Backend& engine = backend(x.device());
   const void* data[2] = {x.data(), repeated};
   if (scalar_first) std::swap(data[0], data[1]);
@@ -204,7 +218,9 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
     value_error("an in-place ", info(op).name, " would change the shape ", x.shape(), " to ",
                 r.shape);
   }
-  if (result_dtype(op, r.compute) != x.dtype) {
+  if (const DType result = result_dtype(op, r.compute); result != x.dtype) {
+    // Another width of the same kind is cast, as by NumPy.
+    if (kind(result) == kind(x.dtype)) return assign(x, elementwise(op, args));
     type_error("an in-place ", info(op).name, " of ", x.dtype, " and ", describe(other),
                " would change the dtype to ", result_dtype(op, r.compute));
   }
@@ -222,7 +238,8 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
 
 Array clip(const Array& x, const std::optional<Value>& min, const std::optional<Value>& max) {
   check_kind("clip", "x", x.dtype, kinds::real_numeric);
-  // The bounds must be of x's kind: the standard defines nothing else, and the result has x's dtype.
+  // The bounds must be of x's kind: the standard defines nothing else, and the result has x's
+  // dtype.
   const auto check = [&x](const Value& bound, const char* argument) {
     const DType d = std::holds_alternative<Array>(bound)
                         ? promote(x.dtype, std::get<Array>(bound).dtype)

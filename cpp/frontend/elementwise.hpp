@@ -8,8 +8,8 @@ namespace arrayx {
 // out = op(args…) for any operation of the table; promotion, broadcasting, allocation included.
 // At least one argument is an array. TypeError for dtypes the operation does not take.
 Array elementwise(Op op, std::span<const Value> args);
-// The path that operators try first: small contiguous host arrays of one dtype and shape, without any
-// of the general machinery. False, and nothing done, when the operands are not of that kind.
+// The path that operators try first: small contiguous host arrays of one dtype and shape, without
+// any of the general machinery. False, and nothing done, when the operands are not of that kind.
 bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out);
 // The same for an array and a Python scalar; the scalar is the first operand if scalar_first.
 bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool scalar_first,

@@ -80,8 +80,8 @@ void add_mask(Selection& s, const Array& x, const Array& mask, int axis) {
   std::vector<Operand> operands;
   for (int d = 0; d < flat.ndim(); ++d) {
     columns.push_back(empty({count}, index_dtype, mask.device()));
-    operands.push_back(columns.back());
   }
+  for (const Array& column : columns) operands.push_back(column);
   if (count > 0) engine.nonzero(flat, operands);
   broadcast_index_shape(s, {count});
   for (int d = 0; d < flat.ndim(); ++d) {
@@ -281,14 +281,15 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   check_writable(x, "the array");
   const Scalar* scalar = std::get_if<Scalar>(&value);
   const Array* array = std::get_if<Array>(&value);
-  if (scalar ? scalar_dtype(*scalar, x.dtype) != x.dtype
-             : !can_promote(x.dtype, array->dtype) || promote(x.dtype, array->dtype) != x.dtype) {
+  // What is written is cast to x's dtype, as elsewhere; only an imaginary part is not dropped.
+  if (!is_complex(x.dtype) &&
+      (scalar ? scalar->kind == arrayx::Kind::complex : is_complex(array->dtype))) {
     type_error("cannot assign ", describe(value), scalar ? "" : " values", " to an array of dtype ",
-               x.dtype, "; cast one of them with astype first");
+               x.dtype, "; take the real part first");
   }
   if (array) check_same_device(x, *array);
   Element element;
-  if (scalar) element = to_element(*scalar, x.dtype);
+  if (scalar) element = cast_element(*scalar, x.dtype);
   if (array && array->ndim() == 0) element = item(astype(*array, x.dtype, false));
   if ((scalar || array->ndim() == 0) && assign_where(x, key, element)) return;
 

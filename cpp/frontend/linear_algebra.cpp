@@ -27,15 +27,6 @@ Dims joined(Dims front, const Dims& back) {
   return front;
 }
 
-// x with the strides of row-major order, a copy unless it has its elements in that order already.
-// BLAS rounds differently for transposed operands, and a result may not depend on a layout.
-Array row_major(const Array& x) {
-  const Array held = contiguous(x);
-  Layout layout = Layout::contiguous(x.shape());
-  layout.offset = held.layout.offset;
-  return held.with(std::move(layout));
-}
-
 // a @ b for operands of one dtype and at least two dimensions whose inner sizes agree.
 Array product(const Array& a, const Array& b) {
   const std::int64_t m = a.shape()[a.ndim() - 2], k = a.shape().back(), n = b.shape().back();
@@ -49,8 +40,8 @@ Array product(const Array& a, const Array& b) {
   }
   const Array out = empty(shape, a.dtype, a.device());
   if (out.size() == 0) return out;
-  backend_of(a).matmul(broadcast_to(row_major(a), joined(batch, Dims{m, k})),
-                       broadcast_to(row_major(b), joined(batch, Dims{k, n})), out);
+  backend_of(a).matmul(broadcast_to(a, joined(batch, Dims{m, k})),
+                       broadcast_to(b, joined(batch, Dims{k, n})), out);
   return out;
 }
 
@@ -159,7 +150,9 @@ Array vecdot(const Array& x1, const Array& x2, std::int64_t axis) {
     const Value operands[] = {a, b};
     return sum(elementwise(Op::multiply, operands), Dims{-1}, dtype, false);
   }
-  const Array out = product(expand_dims(a, Dims{-2}), expand_dims(b, Dims{-1}));
+  // Row-major vectors, so that BLAS adds in one order whatever the layout.
+  const Array out =
+      product(expand_dims(contiguous(a), Dims{-2}), expand_dims(contiguous(b), Dims{-1}));
   return squeeze(out, Dims{-2, -1});
 }
 

@@ -153,6 +153,36 @@ Array matrix_transpose(const Array& x) {
   return x.with(std::move(layout));
 }
 
+Array view(const Array& x, DType dtype) {
+  const std::int64_t from = itemsize(x.dtype), to = itemsize(dtype);
+  if (dtype == DType::bool_ && x.dtype != DType::bool_) {
+    type_error("view: elements of dtype ", x.dtype, " cannot be seen as bool");
+  }
+  Array out = x;
+  out.dtype = dtype;
+  if (from == to) return out;
+  const int last = x.ndim() - 1;
+  if (last < 0) value_error("view: an array of rank 0 has no dimension for ", dtype, " to resize");
+  if (x.shape()[last] != 1 && x.strides()[last] != 1) {
+    value_error("view: the last dimension must be contiguous to become one of ", dtype,
+                ", but its elements lie ", x.strides()[last], " apart");
+  }
+  // Numbers of old elements as numbers of new ones.
+  const auto converted = [&](std::int64_t n) {
+    if (n * from % to != 0) {
+      value_error("view: elements of dtype ", x.dtype, " in shape ", x.shape(), " and strides ",
+                  x.strides(), " do not make whole elements of dtype ", dtype);
+    }
+    return n * from / to;
+  };
+  Layout& layout = out.layout;
+  for (std::int64_t& s : layout.strides) s = &s == &layout.strides[last] ? 1 : converted(s);
+  layout.offset = converted(layout.offset);
+  layout.shape[last] = converted(layout.shape[last]);
+  layout.size = checked_size(layout.shape);
+  return out;
+}
+
 Array diagonal(const Array& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   if (x.ndim() < 2) {
     value_error("diagonal takes arrays of at least 2 dimensions, not of shape ", x.shape());

@@ -20,6 +20,10 @@ Array moveaxis(const Array& x, const Dims& source, const Dims& destination);
 Array permute_dims(const Array& x, const Dims& axes);
 // x with its last two dimensions exchanged.
 Array matrix_transpose(const Array& x);
+// The same bytes as elements of another dtype, which change the size of the last dimension where
+// theirs differs. ValueError where that dimension is not contiguous or does not divide; TypeError
+// for bytes as bool, which not every byte is.
+Array view(const Array& x, DType dtype);
 // The offset-th diagonals over two dimensions, which give way to a new last one.
 Array diagonal(const Array& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2);
 // The subarrays along a dimension, which they lose.

@@ -1,5 +1,5 @@
-// Complex<V>: a pair of lanes. V is a scalar or a vector, so one branch-free definition of a complex
-// function serves both. Laid out like std::complex and C's _Complex when V is a scalar.
+// Complex<V>: a pair of lanes. V is a scalar or a vector, so one branch-free definition of a
+// complex function serves both. Laid out like std::complex and C's _Complex when V is a scalar.
 #pragma once
 
 #include "lanes.hpp"

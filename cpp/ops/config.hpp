@@ -23,11 +23,11 @@
 #define ARRAYX_ISA generic
 #endif
 
-#define ARRAYX_OPS_BEGIN \
+#define ARRAYX_OPS_BEGIN  \
   namespace arrayx::ops { \
   inline namespace ARRAYX_ISA {
 #define ARRAYX_OPS_END \
-  } \
+  }                    \
   }
 
 namespace arrayx {

@@ -193,8 +193,8 @@ template <class T>
 ARRAYX_HD T integer_floor_divide(T a, T b) {
   if (b == T(0)) return T(0);
   if constexpr (is_signed_v<T>) {
-    if (b == T(-1)) return T(typename ints_of_width<sizeof(T)>::u(0) -
-                             typename ints_of_width<sizeof(T)>::u(a));
+    if (b == T(-1))
+      return T(typename ints_of_width<sizeof(T)>::u(0) - typename ints_of_width<sizeof(T)>::u(a));
     const T q = T(a / b);
     return T(q - T((a % b != 0) & ((a < 0) != (b < 0))));
   } else {
@@ -213,8 +213,12 @@ ARRAYX_HD T integer_remainder(T a, T b) {
   }
 }
 
-ARRAYX_HD f32 truncated_remainder(f32 a, f32 b) { return ARRAYX_LIBM(fmodf)(a, b); }
-ARRAYX_HD f64 truncated_remainder(f64 a, f64 b) { return ARRAYX_LIBM(fmod)(a, b); }
+ARRAYX_HD f32 truncated_remainder(f32 a, f32 b) {
+  return ARRAYX_LIBM(fmodf)(a, b);
+}
+ARRAYX_HD f64 truncated_remainder(f64 a, f64 b) {
+  return ARRAYX_LIBM(fmod)(a, b);
+}
 
 // Python's float %: the sign of the divisor, exact.
 template <class T>
@@ -472,11 +476,11 @@ struct NextAfter {
 // ---- math ---------------------------------------------------------------------------------------
 
 #define ARRAYX_MATH_UNARY(Name, function) \
-  struct Name { \
-    template <class V> \
-    ARRAYX_HD V operator()(V a) const { \
-      return math::function(a); \
-    } \
+  struct Name {                           \
+    template <class V>                    \
+    ARRAYX_HD V operator()(V a) const {   \
+      return math::function(a);           \
+    }                                     \
   };
 ARRAYX_MATH_UNARY(Acos, acos)
 ARRAYX_MATH_UNARY(Acosh, acosh)
@@ -498,20 +502,20 @@ ARRAYX_MATH_UNARY(Tan, tan)
 ARRAYX_MATH_UNARY(Tanh, tanh)
 #undef ARRAYX_MATH_UNARY
 
-#define ARRAYX_MATH_BINARY(Name, function) \
-  struct Name { \
-    template <class V> \
+#define ARRAYX_MATH_BINARY(Name, function)   \
+  struct Name {                              \
+    template <class V>                       \
     ARRAYX_HD V operator()(V a, V b) const { \
-      return math::function(a, b); \
-    } \
+      return math::function(a, b);           \
+    }                                        \
   };
 ARRAYX_MATH_BINARY(Atan2, atan2)
 ARRAYX_MATH_BINARY(Hypot, hypot)
 ARRAYX_MATH_BINARY(LogAddExp, logaddexp)
 #undef ARRAYX_MATH_BINARY
 
-// Integers by repeated squaring, modulo 2**width. A negative exponent has the value 0 except for the
-// bases 1 and -1.
+// Integers by repeated squaring, modulo 2**width. A negative exponent has the value 0 except for
+// the bases 1 and -1.
 template <class T>
 ARRAYX_HD T integer_pow(T base, T exponent) {
   using U = typename ints_of_width<sizeof(T)>::u;

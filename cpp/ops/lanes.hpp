@@ -107,8 +107,12 @@ inline constexpr bool has_fma = true;
 inline constexpr bool has_fma = false;
 #endif
 
-ARRAYX_HD bool any(bool m) { return m; }
-ARRAYX_HD bool all(bool m) { return m; }
+ARRAYX_HD bool any(bool m) {
+  return m;
+}
+ARRAYX_HD bool all(bool m) {
+  return m;
+}
 
 template <class T>
 ARRAYX_HD T select(bool m, T a, T b) {
@@ -134,17 +138,37 @@ ARRAYX_HD V splat(scalar_t<V> x) {
   return V(x);
 }
 
-ARRAYX_HD f32 sqrt(f32 x) { return ARRAYX_LIBM(sqrtf)(x); }
-ARRAYX_HD f64 sqrt(f64 x) { return ARRAYX_LIBM(sqrt)(x); }
-ARRAYX_HD f32 floor(f32 x) { return ARRAYX_LIBM(floorf)(x); }
-ARRAYX_HD f64 floor(f64 x) { return ARRAYX_LIBM(floor)(x); }
-ARRAYX_HD f32 ceil(f32 x) { return ARRAYX_LIBM(ceilf)(x); }
-ARRAYX_HD f64 ceil(f64 x) { return ARRAYX_LIBM(ceil)(x); }
-ARRAYX_HD f32 trunc(f32 x) { return ARRAYX_LIBM(truncf)(x); }
-ARRAYX_HD f64 trunc(f64 x) { return ARRAYX_LIBM(trunc)(x); }
+ARRAYX_HD f32 sqrt(f32 x) {
+  return ARRAYX_LIBM(sqrtf)(x);
+}
+ARRAYX_HD f64 sqrt(f64 x) {
+  return ARRAYX_LIBM(sqrt)(x);
+}
+ARRAYX_HD f32 floor(f32 x) {
+  return ARRAYX_LIBM(floorf)(x);
+}
+ARRAYX_HD f64 floor(f64 x) {
+  return ARRAYX_LIBM(floor)(x);
+}
+ARRAYX_HD f32 ceil(f32 x) {
+  return ARRAYX_LIBM(ceilf)(x);
+}
+ARRAYX_HD f64 ceil(f64 x) {
+  return ARRAYX_LIBM(ceil)(x);
+}
+ARRAYX_HD f32 trunc(f32 x) {
+  return ARRAYX_LIBM(truncf)(x);
+}
+ARRAYX_HD f64 trunc(f64 x) {
+  return ARRAYX_LIBM(trunc)(x);
+}
 // To the nearest integer, ties to even.
-ARRAYX_HD f32 rint(f32 x) { return ARRAYX_LIBM(rintf)(x); }
-ARRAYX_HD f64 rint(f64 x) { return ARRAYX_LIBM(rint)(x); }
+ARRAYX_HD f32 rint(f32 x) {
+  return ARRAYX_LIBM(rintf)(x);
+}
+ARRAYX_HD f64 rint(f64 x) {
+  return ARRAYX_LIBM(rint)(x);
+}
 
 // a*b + c with one rounding where has_fma, else with two.
 ARRAYX_HD f32 mul_add(f32 a, f32 b, f32 c) {
@@ -174,7 +198,8 @@ ARRAYX_HD T map_lanes(F f, T x) {
   return f(x);
 }
 
-// f evaluated in float64 and rounded once to float32: how float32 functions get below 1 ulp cheaply.
+// f evaluated in float64 and rounded once to float32: how float32 functions get below 1 ulp
+// cheaply.
 template <class F>
 ARRAYX_HD f32 map_wide(F f, f32 x) {
   return f32(f(f64(x)));

@@ -157,20 +157,6 @@ PyObject* array_format(PyObject* self, PyObject* spec) {
 
 // ---- elements as Python objects -------------------------------------------------------------
 
-template <class T>
-PyObject* python_number(T value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return PyBool_FromLong(value);
-  } else if constexpr (std::is_integral_v<T>) {
-    if constexpr (std::is_signed_v<T>) return PyLong_FromLongLong(value);
-    return PyLong_FromUnsignedLongLong(value);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return PyFloat_FromDouble(value);
-  } else {
-    return PyComplex_FromDoubles(value.real(), value.imag());
-  }
-}
-
 // Row-major elements from `data` on, nested by the dimensions from `axis` on.
 template <class T>
 Ref nested_list(const T*& data, const Dims& shape, int axis) {
@@ -432,9 +418,8 @@ void bind_array(pybind11::module_& module) {
   array_type.tp_as_sequence = &array_as_sequence;
   array_type.tp_as_buffer = &array_as_buffer;
   if (PyType_Ready(&array_type) < 0) throw pybind11::error_already_set();
-  // NumPy's operators leave the work to ours (which refuse NumPy arrays) instead of taking an Array
-  // apart element by element.
-  PyDict_SetItemString(array_type.tp_dict, "__array_ufunc__", Py_None);
+  // NumPy's operators ask __array_ufunc__ (arrayx/_array_methods.py); this is for those libraries
+  // that look for the older attribute.
   const Ref priority(PyFloat_FromDouble(1000.0));
   PyDict_SetItemString(array_type.tp_dict, "__array_priority__", priority.get());
   PyType_Modified(&array_type);

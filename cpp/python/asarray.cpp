@@ -14,28 +14,8 @@ namespace arrayx::python {
 
 namespace {
 
-// A scalar as an element of a dtype that was asked for by name: unlike in arithmetic, a float may
-// become an integer (towards zero) and any number a bool.
-Element cast_scalar(const Scalar& scalar, DType dtype) {
-  const bool exact = scalar.kind == Kind::bool_ || scalar.kind == Kind::signed_;
-  if (dtype == DType::bool_) {
-    return Element::of(exact ? scalar.integer != 0 : scalar.number != 0.0);
-  }
-  if (scalar.kind == Kind::complex && !is_complex(dtype)) {
-    type_error("a Python complex cannot become an element of dtype ", dtype);
-  }
-  if (exact || !is_integer(dtype)) return to_element(scalar, dtype);
-  const double value = scalar.number.real();
-  if (std::isnan(value)) value_error("NaN cannot become an element of dtype ", dtype);
-  Scalar truncated;
-  truncated.kind = Kind::signed_;
-  constexpr double bound = 0x1p120;  // beyond every integer dtype
-  truncated.integer = static_cast<__int128>(std::fmin(std::fmax(value, -bound), bound));
-  return to_element(truncated, dtype);
-}
-
 [[noreturn]] void refuse(PyObject* object) {
-  type_error("cannot make an array from an object of type ", type_name(object),
+  type_error("cannot make a new array from an object of type ", type_name(object),
              ": it takes arrays, Python scalars, nested sequences of these, and objects with the "
              "buffer protocol, __dlpack__ or __array__");
 }
@@ -232,7 +212,7 @@ class Nested {
     }
     Scalar scalar;
     check_unchanged(scalar_from(object, scalar));
-    *out++ = cast_scalar(scalar, dtype_of<T>).template as<T>();
+    *out++ = cast_element(scalar, dtype_of<T>).template as<T>();
   }
 
   template <class T>
@@ -291,7 +271,7 @@ Array asarray(PyObject* object, OptionalDType dtype, std::optional<Device> devic
   Scalar scalar;
   if (scalar_from(object, scalar)) {
     if (copy_asked == false) value_error("copy is False, but a Python scalar has to be copied");
-    return scalar_array(cast_scalar(scalar, dtype.value_or(default_dtype(scalar))),
+    return scalar_array(cast_element(scalar, dtype.value_or(default_dtype(scalar))),
                         device.value_or(default_device()));
   }
   const bool is_list = PyList_Check(object) || PyTuple_Check(object);

@@ -39,7 +39,7 @@ struct type_caster<arrayx::Array> {
 template <>
 struct type_caster<arrayx::Scalar> {
   PYBIND11_TYPE_CASTER(arrayx::Scalar, const_name("bool | int | float | complex"));
-  ARRAYX_CASTER_FROM(arrayx::python::scalar_from)
+  ARRAYX_CASTER_FROM(arrayx::python::scalar_argument_from)
 };
 
 template <>

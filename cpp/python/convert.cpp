@@ -54,6 +54,23 @@ bool numpy_dtype_from(PyObject* object, DType& out) {
              " has no counterpart in arrayx");
 }
 
+// Python's bool, int, float and complex stand for the default dtypes of their kinds, as in NumPy:
+// SciPy asks any namespace for zeros(..., dtype=bool).
+bool python_type_from(PyObject* object, DType& out) {
+  if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) {
+    out = DType::bool_;
+  } else if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) {
+    out = default_int;
+  } else if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
+    out = default_float;
+  } else if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
+    out = default_complex;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool scalar_from(PyObject* object, Scalar& out) {
@@ -77,13 +94,41 @@ bool scalar_from(PyObject* object, Scalar& out) {
   return false;
 }
 
+namespace {
+
+// NumPy's scalars count as Python's: they give way to the dtype of an array they meet. NumPy's
+// arrays are not taken, not even those of rank 0.
+bool numpy_scalar_from(PyObject* object, Scalar& out) {
+  const char* type = Py_TYPE(object)->tp_name;
+  if (std::strncmp(type, "numpy.", 6) != 0 || std::strcmp(type, "numpy.ndarray") == 0) return false;
+  const Ref value(PyObject_CallMethod(object, "item", nullptr));
+  if (!value) {
+    PyErr_Clear();
+    return false;
+  }
+  return scalar_from(value.get(), out);
+}
+
+}  // namespace
+
+bool number_from(PyObject* object, Scalar& out) {
+  return scalar_from(object, out) || numpy_scalar_from(object, out);
+}
+
+bool scalar_argument_from(PyObject* object, Scalar& out) {
+  if (!is_array(object)) return number_from(object, out);
+  if (array_of(object).ndim() != 0) return false;
+  const Ref value(to_python(item(array_of(object))));
+  return scalar_from(value.get(), out);
+}
+
 bool value_from(PyObject* object, Value& out) {
   if (is_array(object)) {
     out = array_of(object);
     return true;
   }
   Scalar scalar;
-  if (!scalar_from(object, scalar)) return false;
+  if (!number_from(object, scalar)) return false;
   out = scalar;
   return true;
 }
@@ -130,6 +175,7 @@ bool dtype_from(PyObject* object, DType& out) {
     out = dtype_of_object(object);
     return true;
   }
+  if (python_type_from(object, out)) return true;
   return numpy_dtype_from(object, out);
 }
 
@@ -148,20 +194,8 @@ PyObject* to_python(const Dims& dims) {
 }
 
 PyObject* to_python(const Element& element) {
-  PyObject* result = dispatch(element.dtype, [&](auto type) -> PyObject* {
-    using T = decltype(type);
-    const T value = element.as<T>();
-    if constexpr (std::is_same_v<T, bool>) {
-      return PyBool_FromLong(value);
-    } else if constexpr (std::is_integral_v<T>) {
-      if constexpr (std::is_signed_v<T>) return PyLong_FromLongLong(value);
-      return PyLong_FromUnsignedLongLong(value);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      return PyFloat_FromDouble(value);
-    } else {
-      return PyComplex_FromDoubles(value.real(), value.imag());
-    }
-  });
+  PyObject* result = dispatch(
+      element.dtype, [&](auto type) { return python_number(element.as<decltype(type)>()); });
   if (!result) throw PythonError{};
   return result;
 }
@@ -185,6 +219,8 @@ Ref find_attribute(PyObject* object, const char* name) {
   }
   return Ref(attribute);
 }
+
+PyObject* linalg_error = PyExc_ValueError;
 
 void set_python_error() noexcept {
   try {
@@ -214,6 +250,9 @@ void set_python_error() noexcept {
         break;
       case ErrorKind::not_implemented:
         type = PyExc_NotImplementedError;
+        break;
+      case ErrorKind::linalg:
+        type = linalg_error;
         break;
       case ErrorKind::runtime:
         break;

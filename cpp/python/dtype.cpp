@@ -135,22 +135,6 @@ Device device_of(PyObject* self) {
   return reinterpret_cast<DeviceObject*>(self)->device;
 }
 
-// "cpu", "cuda" (the first one) or "cuda:N"; false for other text.
-bool parse_device(const char* text, Device& out) {
-  if (std::strcmp(text, "cpu") == 0 || std::strcmp(text, "cpu:0") == 0) {
-    out = {};
-    return true;
-  }
-  if (std::strncmp(text, "cuda", 4) != 0) return false;
-  out = {DeviceType::cuda, 0};
-  if (text[4] == '\0') return true;
-  const char* digits = text + 5;
-  const std::size_t count = std::strspn(digits, "0123456789");
-  if (text[4] != ':' || count == 0 || count > 4 || digits[count] != '\0') return false;
-  out.index = static_cast<std::int32_t>(std::stoi(digits));
-  return true;
-}
-
 std::string device_name(Device d) {
   return d.type == DeviceType::cpu ? "cpu" : "cuda:" + std::to_string(d.index);
 }

@@ -69,5 +69,7 @@ PYBIND11_MODULE(_core, module) {
   bind_interchange(module);
   bind_asarray(module);
   bind_functions(module);
+  bind_fft(module);
+  bind_linalg(module);
   bind_process(module);
 }

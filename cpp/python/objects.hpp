@@ -43,9 +43,14 @@ DType dtype_of_object(PyObject* object);  // `object` is known to be a DType
 
 // A Python bool, int, float or complex (or an instance of a subclass, such as numpy.float64).
 bool scalar_from(PyObject* object, Scalar& out);
-// An Array or a Python scalar.
+// … or one of NumPy's scalars.
+bool number_from(PyObject* object, Scalar& out);
+// … or an array of rank 0, where an argument is a number.
+bool scalar_argument_from(PyObject* object, Scalar& out);
+// An Array or a scalar, Python's or NumPy's.
 bool value_from(PyObject* object, Value& out);
-// One of our dtypes, or NumPy's dtype or scalar type of the same name.
+// One of our dtypes, NumPy's dtype or scalar type of the same name, or Python's bool, int, float
+// and complex for the default dtypes.
 bool dtype_from(PyObject* object, DType& out);
 // A Device or its name. Throws ValueError for other strings.
 bool device_from(PyObject* object, Device& out);
@@ -60,6 +65,21 @@ PyObject* to_python(Device device);
 PyObject* to_python(const Dims& dims);
 PyObject* to_python(const Element& element);  // bool, int, float or complex
 
+// A bool, int, float or complex; null with an exception set when there is no memory.
+template <class T>
+PyObject* python_number(T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return PyBool_FromLong(value);
+  } else if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_signed_v<T>) return PyLong_FromLongLong(value);
+    return PyLong_FromUnsignedLongLong(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return PyFloat_FromDouble(value);
+  } else {
+    return PyComplex_FromDoubles(value.real(), value.imag());
+  }
+}
+
 // "int", "numpy.ndarray": how messages name the type of an object.
 std::string type_name(PyObject* object);
 
@@ -67,6 +87,9 @@ std::string type_name(PyObject* object);
 
 // Thrown when a call into Python failed and left its exception set.
 struct PythonError {};
+
+// The class arrayx.linalg.LinAlgError, made by bind_linalg.
+extern PyObject* linalg_error;
 
 // Sets the Python exception for the C++ exception being handled; to be called in `catch (...)`.
 void set_python_error() noexcept;

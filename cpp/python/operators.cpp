@@ -60,7 +60,7 @@ PyObject* apply_binary(Op op, PyObject* a, PyObject* b) noexcept {
       return reinterpret_cast<PyObject*>(result);
     }
     Scalar scalar;
-    if (a_is_array ? !scalar_from(b, scalar) : !(b_is_array && scalar_from(a, scalar))) {
+    if (a_is_array ? !number_from(b, scalar) : !(b_is_array && number_from(a, scalar))) {
       Py_RETURN_NOTIMPLEMENTED;
     }
     result = new_array_object();
@@ -185,8 +185,13 @@ Element only_element(PyObject* self, const char* type) {
 
 int to_bool(PyObject* self) {
   try {
-    const Element element = only_element(self, "a bool");
-    const Ref value(to_python(element));
+    // One element of any rank, as elsewhere; the standard has rank 0 alone.
+    const Array& x = array_of(self);
+    if (x.size() != 1) {
+      type_error("only an array of one element can be converted to a bool; this one has shape ",
+                 x.shape());
+    }
+    const Ref value(to_python(item(x)));
     return PyObject_IsTrue(value.get());
   } catch (...) {
     set_python_error();

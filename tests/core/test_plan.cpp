@@ -1,5 +1,5 @@
-// The plan visits exactly the index tuples of a nested loop over the shape, for random operands; and
-// merges, flips and classifies what it should.
+// The plan visits exactly the index tuples of a nested loop over the shape, for random operands;
+// and merges, flips and classifies what it should.
 #include <algorithm>
 #include <array>
 #include <random>

@@ -26,9 +26,11 @@ struct memory_type<Boolean> {
   using type = u8;
 };
 
-// ---- casts ----------------------------------------------------------------------------------------
+// ---- casts
+// ----------------------------------------------------------------------------------------
 
-// Always whole vectors, so that a value out of the target's range gives the same wherever it stands.
+// Always whole vectors, so that a value out of the target's range gives the same wherever it
+// stands.
 template <class From, class To>
 void cast(const void* const* inputs, void* out, std::int64_t n) {
   const void* in = inputs[0];
@@ -106,7 +108,8 @@ void fill_casts(KernelTable& table, DType from) {
   put(DType::complex128, &cast<From, Complex<f64>>);
 }
 
-// ---- two-dimensional copies -----------------------------------------------------------------------
+// ---- two-dimensional copies
+// -----------------------------------------------------------------------
 
 struct Item16 {
   u64 low, high;

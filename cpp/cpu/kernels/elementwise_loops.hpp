@@ -1,5 +1,5 @@
-// The loop around a function object: contiguous operands, one vector at a time, the tail as a padded
-// vector. Included by the kernel sources only, once per instruction set.
+// The loop around a function object: contiguous operands, one vector at a time, the tail as a
+// padded vector. Included by the kernel sources only, once per instruction set.
 #pragma once
 
 #include "../simd/vec.hpp"  // before the vocabulary, whose templates name its overloads
@@ -127,7 +127,8 @@ struct Condition {
   }
 };
 
-// ---- kernels --------------------------------------------------------------------------------------
+// ---- kernels
+// --------------------------------------------------------------------------------------
 
 template <class F, class First, class... Inputs, int... I>
 ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n,
@@ -174,7 +175,8 @@ void kernel(const void* const* in, void* out, std::int64_t n) {
   }
 }
 
-// ---- filling the table ----------------------------------------------------------------------------
+// ---- filling the table
+// ----------------------------------------------------------------------------
 
 template <class F, int Arity, unsigned Accepts>
 void fill_row(ElementwiseKernel* row) {
@@ -204,9 +206,9 @@ void fill_row(ElementwiseKernel* row) {
 }
 
 // Rows of the vocabulary: the kinds `only` of each operation are instantiated in this source.
-#define ARRAYX_FILL(name, F, accepts, arity, only) \
-  { \
-    using namespace kinds; \
+#define ARRAYX_FILL(name, F, accepts, arity, only)                                              \
+  {                                                                                             \
+    using namespace kinds;                                                                      \
     fill_row<ops::F, arity, (accepts) & (only)>(table.elementwise[static_cast<int>(Op::name)]); \
   }
 

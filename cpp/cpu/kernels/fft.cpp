@@ -120,11 +120,11 @@ ARRAYX_HD void transpose(Vec<T, N> (&v)[N]) {
 
 template <int R>
 struct OddRoots;
-#define ARRAYX_ODD_ROOTS(R, cosines, sines)                       \
-  template <>                                                     \
-  struct OddRoots<R> {                                            \
-    static constexpr double cosine[] = {ARRAYX_UNPACK cosines};   \
-    static constexpr double sine[] = {ARRAYX_UNPACK sines};       \
+#define ARRAYX_ODD_ROOTS(R, cosines, sines)                     \
+  template <>                                                   \
+  struct OddRoots<R> {                                          \
+    static constexpr double cosine[] = {ARRAYX_UNPACK cosines}; \
+    static constexpr double sine[] = {ARRAYX_UNPACK sines};     \
   };
 #define ARRAYX_UNPACK(...) __VA_ARGS__
 // Of 2 pi k / R for k = 1 … (R - 1) / 2.
@@ -165,14 +165,20 @@ ARRAYX_HD void butterfly(Complex<Vec<T, N>> (&x)[R]) {
     C even[4] = {x[0], x[2], x[4], x[6]}, odd[4] = {x[1], x[3], x[5], x[7]};
     butterfly<4>(even);
     butterfly<4>(odd);
-    const V half_root(T(0.70710678118654752440));
-    odd[1] = {(odd[1].re + odd[1].im) * half_root, (odd[1].im - odd[1].re) * half_root};
+    // Odd elements 1 and 3 turn by an eighth: the root's factor goes into the sums.
+    const V root(T(0.70710678118654752440));
+    odd[1] = {odd[1].re + odd[1].im, odd[1].im - odd[1].re};
     odd[2] = quarter_turn(odd[2]);
-    odd[3] = {(odd[3].im - odd[3].re) * half_root, -((odd[3].re + odd[3].im) * half_root)};
+    odd[3] = {odd[3].im - odd[3].re, -(odd[3].re + odd[3].im)};
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      x[j] = even[j] + odd[j];
-      x[j + 4] = even[j] - odd[j];
+      if (j % 2 == 0) {
+        x[j] = even[j] + odd[j];
+        x[j + 4] = even[j] - odd[j];
+      } else {
+        x[j] = {mul_add(odd[j].re, root, even[j].re), mul_add(odd[j].im, root, even[j].im)};
+        x[j + 4] = {mul_add(-odd[j].re, root, even[j].re), mul_add(-odd[j].im, root, even[j].im)};
+      }
     }
   } else {
     constexpr int half = (R - 1) / 2;
@@ -236,7 +242,7 @@ void pass(const FftPass& plan, const T* in, T* out) {
   }
 }
 
-// The same for any odd radix.
+// The same for any odd radix. Sums are of runs of 8: their error is half that of one long sum.
 template <class T, int N>
 void generic_pass(const FftPass& plan, const T* in, T* out) {
   using V = Vec<T, N>;
@@ -261,16 +267,23 @@ void generic_pass(const FftPass& plan, const T* in, T* out) {
       T* to = out + 2 * N * (q + s * radix * p);
       store<T, N>(to, 0, total);
       for (int j = 1; j <= half; ++j) {
-        C a = first, b{V(T(0)), V(T(0))};
+        const V zero(T(0));
+        C a = first, b{zero, zero};
         int turn = 0;
-        for (int k = 0; k < half; ++k) {
-          turn += j;
-          if (turn >= radix) turn -= radix;
-          const V c(roots[2 * turn]), minus_s(roots[2 * turn + 1]);
-          a.re = mul_add(sum[k].re, c, a.re);
-          a.im = mul_add(sum[k].im, c, a.im);
-          b.re = mul_add(difference[k].re, minus_s, b.re);
-          b.im = mul_add(difference[k].im, minus_s, b.im);
+        for (int start = 0; start < half; start += 8) {
+          const int end = start + 8 < half ? start + 8 : half;
+          C part{zero, zero}, turned{zero, zero};
+          for (int k = start; k < end; ++k) {
+            turn += j;
+            if (turn >= radix) turn -= radix;
+            const V c(roots[2 * turn]), minus_s(roots[2 * turn + 1]);
+            part.re = mul_add(sum[k].re, c, part.re);
+            part.im = mul_add(sum[k].im, c, part.im);
+            turned.re = mul_add(difference[k].re, minus_s, turned.re);
+            turned.im = mul_add(difference[k].im, minus_s, turned.im);
+          }
+          a = a + part;
+          b = b + turned;
         }
         C left = a - quarter_turn(b), right = a + quarter_turn(b);
         if (p > 0) {
@@ -292,15 +305,32 @@ T* run_passes(const FftLanePlan& plan, T* data, T* scratch) {
   for (int i = 0; i < plan.pass_count; ++i) {
     const FftPass& p = plan.passes[i];
     switch (p.radix) {
-      case 2: pass<2, T, N>(p, data, scratch); break;
-      case 3: pass<3, T, N>(p, data, scratch); break;
-      case 4: pass<4, T, N>(p, data, scratch); break;
-      case 5: pass<5, T, N>(p, data, scratch); break;
-      case 7: pass<7, T, N>(p, data, scratch); break;
-      case 8: pass<8, T, N>(p, data, scratch); break;
-      case 11: pass<11, T, N>(p, data, scratch); break;
-      case 13: pass<13, T, N>(p, data, scratch); break;
-      default: generic_pass<T, N>(p, data, scratch);
+      case 2:
+        pass<2, T, N>(p, data, scratch);
+        break;
+      case 3:
+        pass<3, T, N>(p, data, scratch);
+        break;
+      case 4:
+        pass<4, T, N>(p, data, scratch);
+        break;
+      case 5:
+        pass<5, T, N>(p, data, scratch);
+        break;
+      case 7:
+        pass<7, T, N>(p, data, scratch);
+        break;
+      case 8:
+        pass<8, T, N>(p, data, scratch);
+        break;
+      case 11:
+        pass<11, T, N>(p, data, scratch);
+        break;
+      case 13:
+        pass<13, T, N>(p, data, scratch);
+        break;
+      default:
+        generic_pass<T, N>(p, data, scratch);
     }
     T* result = scratch;
     scratch = data;
@@ -385,8 +415,8 @@ void gather_group(const FftMove& move, char* const* base, T* block) {
     }
   }
   for (; done < parts; ++done) {
-    const i64 offset =
-        move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size : done * move.stride;
+    const i64 offset = move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size
+                                                     : done * move.stride;
     T* to = block + (pairs ? done ^ swap : 2 * done + swap) * N;
     for (int l = 0; l < N; ++l) to[l] = load_scalar<T>(base[l] + offset);
     if (!pairs) zero.store(block + (2 * done + 1 - swap) * N);
@@ -460,7 +490,8 @@ void scatter_group(const FftMove& move, char* const* base, int used, const T* bl
       V v[N];
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) {
-        v[i] = outgoing<T, N>(block, pairs ? done + i : 2 * (done + i), swap, even_scale, odd_scale);
+        v[i] =
+            outgoing<T, N>(block, pairs ? done + i : 2 * (done + i), swap, even_scale, odd_scale);
       }
       transpose(v);
 #pragma GCC unroll 16
@@ -470,8 +501,8 @@ void scatter_group(const FftMove& move, char* const* base, int used, const T* bl
     }
   }
   for (; done < parts; ++done) {
-    const i64 offset =
-        move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size : done * move.stride;
+    const i64 offset = move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size
+                                                     : done * move.stride;
     T lanes[N];
     outgoing<T, N>(block, pairs ? done : 2 * done, swap, even_scale, odd_scale).store(lanes);
     for (int l = 0; l < used; ++l) __builtin_memcpy(base[l] + offset, &lanes[l], size);
@@ -526,8 +557,8 @@ void twist(const void* block_bytes, std::int64_t n1, int columns, const void* ou
     V re[N], im[N];
     for (int r = 0; r < N; ++r) {
       if (k + r < n1) {
-        const C z = load<T, N>(block, k + r) *
-                    (load<T, N>(inner, k + r) * splat<T, N>(outer, k + r));
+        const C z =
+            load<T, N>(block, k + r) * (load<T, N>(inner, k + r) * splat<T, N>(outer, k + r));
         re[r] = z.re;
         im[r] = z.im;
       } else {
@@ -551,18 +582,22 @@ ARRAYX_HD void real_after_pair(Complex<V> a, Complex<V> b, Complex<V> w, Complex
   using T = ops::scalar_t<V>;
   const V half(T(0.5));
   const Complex<V> even{(a.re + b.re) * half, (a.im - b.im) * half};
-  const Complex<V> odd = Complex<V>{(a.im + b.im) * half, (b.re - a.re) * half} * w;
-  low = even + odd;
-  high = conj(even - odd);
+  const Complex<V> odd{(a.im + b.im) * half, (b.re - a.re) * half};
+  low = {mul_add(-odd.im, w.im, mul_add(odd.re, w.re, even.re)),
+         mul_add(odd.im, w.re, mul_add(odd.re, w.im, even.im))};
+  high = {mul_add(odd.im, w.im, mul_add(-odd.re, w.re, even.re)),
+          mul_add(odd.im, w.re, mul_add(odd.re, w.im, -even.im))};
 }
 // And back: twice the pairs, exchanged.
 template <class V>
 ARRAYX_HD void real_before_pair(Complex<V> a, Complex<V> b, Complex<V> w, Complex<V>& low,
                                 Complex<V>& high) {
   const Complex<V> even{a.re + b.re, a.im - b.im};
-  const Complex<V> odd = Complex<V>{a.re - b.re, a.im + b.im} * conj(w);
-  low = {even.im + odd.re, even.re - odd.im};
-  high = {odd.re - even.im, even.re + odd.im};
+  const Complex<V> odd{a.re - b.re, a.im + b.im};  // times conj(w)
+  low = {mul_add(odd.im, w.im, mul_add(odd.re, w.re, even.im)),
+         mul_add(odd.re, w.im, mul_add(-odd.im, w.re, even.re))};
+  high = {mul_add(odd.im, w.im, mul_add(odd.re, w.re, -even.im)),
+          mul_add(-odd.re, w.im, mul_add(odd.im, w.re, even.re))};
 }
 
 template <class T, int N>
@@ -678,7 +713,6 @@ void real_before_long(const void* in, void* out, std::int64_t h, const void* twi
 template <class T, int N>
 void multiply(const void* in_bytes, const void* factor_bytes, void* out_bytes, std::int64_t n,
               bool swap_in, bool swap_out, double scale) {
-  using V = Vec<T, N>;
   const T* in = static_cast<const T*>(in_bytes);
   const T* factors = static_cast<const T*>(factor_bytes);
   T* out = static_cast<T*>(out_bytes);

@@ -1,7 +1,7 @@
 // The kernels of Fourier transforms, one set for each precision. They work on blocks: `lanes`
-// transforms side by side, element i of all of them in [i][re, im][lane], so that a butterfly is the
-// same instructions for every lane and a twiddle factor is one scalar. The algorithm in a lane is
-// Stockham's (no bit reversal; from one buffer to the other), its twiddles after the butterfly.
+// transforms side by side, element i of all of them in [i][re, im][lane], so that a butterfly is
+// the same instructions for every lane and a twiddle factor is one scalar. The algorithm in a lane
+// is Stockham's (no bit reversal; from one buffer to the other), its twiddles after the butterfly.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct FftPass {
   int radix;
   std::int64_t m, s;
   const void* twiddles;  // complex; null when m is 1
-  const void* roots;     // complex exp(-2 pi i k / radix), for a radix without a butterfly of its own
+  const void* roots;  // complex exp(-2 pi i k / radix), for a radix without a butterfly of its own
 };
 
 // The largest radix a pass may have. Those without a butterfly of their own are odd.
@@ -43,7 +43,7 @@ enum class FftForm { complex, real, real_pairs };
 
 // Elements between an array and `groups` blocks, one after the other.
 struct FftMove {
-  char* const* base;    // of each lane of each group: the first element
+  char* const* base;  // of each lane of each group: the first element
   int groups;
   int used;             // lanes of the last group that are moved back to the array
   std::int64_t stride;  // bytes from an element (of real_pairs: from a real number) to the next
@@ -51,9 +51,9 @@ struct FftMove {
   std::int64_t n;       // elements of a block: what the array lacks is zero
   std::int64_t pitch;   // bytes from block to block
   FftForm form;
-  bool swap;            // exchange real and imaginary parts, which makes a transform inverse
-  bool conjugate;       // negate imaginary parts (of the array)
-  double scale;         // on the way to the array
+  bool swap;       // exchange real and imaginary parts, which makes a transform inverse
+  bool conjugate;  // negate imaginary parts (of the array)
+  double scale;    // on the way to the array
 };
 
 struct FftKernels {

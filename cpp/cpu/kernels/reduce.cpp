@@ -6,7 +6,10 @@
 #include "../simd/vec.hpp"
 
 // At -O2 GCC leaves loops over arrays of registers alone, which keeps the arrays in memory.
-#if defined(__clang__)
+// Sanitizer builds do without: the checks of sixteen copies take minutes to compile.
+#if defined(__SANITIZE_ADDRESS__)
+#define ARRAYX_UNROLL
+#elif defined(__clang__)
 #define ARRAYX_UNROLL _Pragma("unroll")
 #else
 #define ARRAYX_UNROLL _Pragma("GCC unroll 16")

@@ -207,8 +207,7 @@ ARRAYX_HD Vec<T, 2 * N> join(Vec<T, N> low, Vec<T, N> high) {
   }
 #endif
 #if defined(__AVX2__)
-  if constexpr (same_type_v<T, f32> && N == 4)
-    return Vec<T, 2 * N>(_mm256_set_m128(high.v, low.v));
+  if constexpr (same_type_v<T, f32> && N == 4) return Vec<T, 2 * N>(_mm256_set_m128(high.v, low.v));
 #endif
   Vec<T, 2 * N> r;
   __builtin_memcpy(&r.v, &low.v, sizeof(low.v));
@@ -261,9 +260,9 @@ ARRAYX_HD Vec<T, N> gather(const T* table, Vec<typename ints_of_width<sizeof(T)>
   Vec<T, N> r;
 #if defined(__AVX512F__)
   if constexpr (sizeof(T) == 8 && N == 8) {
-    return Vec<T, N>(__builtin_bit_cast(
-        typename Vec<T, N>::native,
-        _mm512_i64gather_epi64(__builtin_bit_cast(__m512i, index.v), table, 8)));
+    return Vec<T, N>(
+        __builtin_bit_cast(typename Vec<T, N>::native,
+                           _mm512_i64gather_epi64(__builtin_bit_cast(__m512i, index.v), table, 8)));
   }
 #endif
   for (int i = 0; i < N; ++i) r.v[i] = table[index.v[i]];
@@ -291,16 +290,12 @@ ARRAYX_HD Vec<T, N> sqrt(Vec<T, N> x) {
 template <class T, int N>
 ARRAYX_HD Vec<T, N> mul_add(Vec<T, N> a, Vec<T, N> b, Vec<T, N> c) {
 #if defined(__AVX512F__)
-  if constexpr (same_type_v<T, f64> && N == 8)
-    return Vec<T, N>(_mm512_fmadd_pd(a.v, b.v, c.v));
-  if constexpr (same_type_v<T, f32> && N == 16)
-    return Vec<T, N>(_mm512_fmadd_ps(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f64> && N == 8) return Vec<T, N>(_mm512_fmadd_pd(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f32> && N == 16) return Vec<T, N>(_mm512_fmadd_ps(a.v, b.v, c.v));
 #endif
 #if defined(__AVX2__) && defined(__FMA__)
-  if constexpr (same_type_v<T, f64> && N == 4)
-    return Vec<T, N>(_mm256_fmadd_pd(a.v, b.v, c.v));
-  if constexpr (same_type_v<T, f32> && N == 8)
-    return Vec<T, N>(_mm256_fmadd_ps(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f64> && N == 4) return Vec<T, N>(_mm256_fmadd_pd(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f32> && N == 8) return Vec<T, N>(_mm256_fmadd_ps(a.v, b.v, c.v));
 #endif
 #if defined(__aarch64__)
   if constexpr (same_type_v<T, f64> && N == 2) return Vec<T, N>(vfmaq_f64(c.v, a.v, b.v));

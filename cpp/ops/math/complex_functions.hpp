@@ -378,8 +378,9 @@ ARRAYX_HD_NOINLINE Complex<V> complex_expm1(Complex<V> z) {
   const V versine = select(near_one, t.sin.hi * t.sin.hi / (one + t.cos.hi), difference);
   const V re = rounded_product(minus_one, t.cos) - versine;
   const V im = copysign(rounded_product(e.y, t.sin) * scale, t.sin.hi);
-  // The sign of a zero is that of x.
-  Complex<V> r{select(z.im == zero, copysign(value(minus_one), z.re), re), im};
+  // On the real axis there is nothing to cancel; zeros of either sign give +0, as the standard
+  // says.
+  Complex<V> r{select(z.im == zero, value(minus_one), re), im};
   if (rare) {
     const Complex<V> large = complex_exp(z);
     r = choose(extreme, {select(z.re < zero, -one, large.re), large.im}, r);

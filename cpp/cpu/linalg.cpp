@@ -1,0 +1,652 @@
+// Factorisations of stacks of matrices by OpenBLAS's LAPACK. A matrix is packed into a workspace
+// first, always in the same order, so the result does not depend on its layout: row-major where the
+// transposed matrix has the factors that are wanted (LAPACK, which is column-major, then writes
+// rows straight into the outputs), column-major elsewhere. Small matrices are spread over our
+// threads.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <limits>
+
+#include "blas.hpp"
+#include "engine.hpp"
+#include "parallel.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+// ---- stacks ---------------------------------------------------------------------------------
+
+// Up to this many elements a plain loop packs a matrix faster than the general copy is set up.
+constexpr std::int64_t small_matrix = 2048;
+
+// The matrices of an operand, in row-major order of the batch dimensions. Strides are in items.
+struct Stack {
+  char* data;
+  const Layout& layout;
+  DType dtype;
+  std::int64_t rows, columns, row_stride, column_stride, count = 1;
+
+  explicit Stack(const Operand& x) : data(x.data), layout(*x.layout), dtype(x.dtype) {
+    const int n = layout.ndim();
+    rows = layout.shape[n - 2];
+    columns = layout.shape[n - 1];
+    row_stride = layout.strides[n - 2];
+    column_stride = layout.strides[n - 1];
+    for (int d = 0; d < n - 2; ++d) count *= layout.shape[d];
+  }
+  char* at(std::int64_t i) const {
+    std::int64_t offset = 0;
+    for (int d = layout.ndim() - 3; d >= 0; --d) {
+      offset += i % layout.shape[d] * layout.strides[d];
+      i /= layout.shape[d];
+    }
+    return data + offset * itemsize(dtype);
+  }
+};
+
+Layout matrix_layout(std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+                     std::int64_t column_stride) {
+  Layout l;
+  l.shape = Dims{rows, columns};
+  l.strides = Dims{row_stride, column_stride};
+  l.size = rows * columns;
+  return l;
+}
+
+enum class Order { rows, columns };
+
+// to[...] = a rows x columns matrix, without gaps in the order given. `from` may be unaligned.
+template <class T>
+void pack(const char* from, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+          std::int64_t column_stride, T* to, Order order) {
+  if (rows * columns > small_matrix) {
+    const Layout source = matrix_layout(rows, columns, row_stride, column_stride);
+    const Layout target = order == Order::rows ? matrix_layout(rows, columns, columns, 1)
+                                               : matrix_layout(rows, columns, 1, rows);
+    Operand in, out;
+    in.data = const_cast<char*>(from);
+    in.layout = &source;
+    out.data = reinterpret_cast<char*>(to);
+    out.layout = &target;
+    in.dtype = out.dtype = dtype_of<T>;
+    return copy(in, out);
+  }
+  if (order == Order::columns) {
+    std::swap(rows, columns);
+    std::swap(row_stride, column_stride);
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const char* line = from + i * row_stride * static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t j = 0; j < columns; ++j) {
+      std::memcpy(to++, line + j * column_stride * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    }
+  }
+}
+
+template <class T>
+void pack(const Stack& x, std::int64_t i, T* to, Order order) {
+  pack(x.at(i), x.rows, x.columns, x.row_stride, x.column_stride, to, order);
+}
+
+// A column-major matrix without gaps written row-major.
+template <class T>
+void unpack(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
+  pack(reinterpret_cast<const char*>(from), rows, columns, 1, rows, to, Order::rows);
+}
+
+template <class T>
+T* output(const Operand& x, std::int64_t i, std::int64_t items) {
+  return reinterpret_cast<T*>(x.data) + i * items;
+}
+
+template <class T>
+void write_identity(T* to, std::int64_t n) {
+  std::fill(to, to + n * n, T(0));
+  for (std::int64_t i = 0; i < n; ++i) to[i * n + i] = T(1);
+}
+
+// Whether none of n numbers is a NaN or an infinity: their products with zero add up to zero.
+template <class T>
+bool all_finite(const T* x, std::int64_t n) {
+  using R = typename real_part_of<T>::type;
+  const R* p = reinterpret_cast<const R*>(x);
+  n *= sizeof(T) / sizeof(R);
+  R sums[8] = {};
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (int j = 0; j < 8; ++j) sums[j] += p[i + j] * R(0);
+  }
+  for (; i < n; ++i) sums[0] += p[i] * R(0);
+  R sum = 0;
+  for (R s : sums) sum += s;
+  return sum == R(0);
+}
+
+// ---- workspaces and threads -------------------------------------------------------------------
+
+// Adds up the parts of a workspace; each starts at a multiple of 64 bytes.
+struct Workspace {
+  std::int64_t bytes = 0;
+
+  template <class T>
+  std::int64_t add(std::int64_t items) {
+    const std::int64_t at = bytes;
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() - 128;
+    const std::int64_t part = checked_bytes(std::max<std::int64_t>(items, 1), sizeof(T));
+    if (part > most - bytes) raise(ErrorKind::memory, "no room for a workspace");
+    bytes += (part + 63) / 64 * 64;
+    return at;
+  }
+};
+
+template <class T>
+T* part(char* workspace, std::int64_t at) {
+  return reinterpret_cast<T*>(workspace + at);
+}
+
+// body(workspace, i) for each matrix, false from it meaning that there is no result. Returns the
+// first such i, or -1. `elements` are those of one matrix and `work` its multiplications. Which way
+// is taken depends on the shapes alone.
+template <class Body>
+std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double work,
+                             const Workspace& workspace, const Body& body) {
+  if (count <= 0) return -1;
+  // Small ones gain little by OpenBLAS's threads (its own getrf starts to use them at 200 x 200),
+  // and lose a thousandfold where other programs keep the cores busy, since those threads wait for
+  // each other in every product. Few large ones are left to them; a stack of 16 keeps more of ours
+  // busy.
+  const bool small = elements <= 200 * 200;
+  if (!small && (count < 16 || elements > 512 * 512)) {
+    const StorageRef memory = allocate(workspace.bytes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!body(static_cast<char*>(memory->data), i)) return i;
+    }
+    return -1;
+  }
+  const OneBlasThread limit;
+  constexpr std::int64_t call = 2048;  // what LAPACK costs before it does anything
+  const std::int64_t cost = static_cast<std::int64_t>(std::min(work, 0x1p40)) + call;
+  const std::int64_t group = std::max<std::int64_t>(1, (1 << 16) / cost);
+  const std::int64_t groups = (count + group - 1) / group;
+  std::int64_t total;
+  if (__builtin_mul_overflow(count, cost, &total)) total = std::int64_t{1} << 62;
+  std::atomic<std::int64_t> failed{count};
+  parallel_for(groups, total, [&](std::int64_t g) {
+    if (g * group > failed.load(std::memory_order_relaxed)) return;
+    const StorageRef memory = allocate(workspace.bytes);
+    for (std::int64_t i = g * group; i < std::min(count, (g + 1) * group); ++i) {
+      if (body(static_cast<char*>(memory->data), i)) continue;
+      std::int64_t first = failed.load();
+      while (i < first && !failed.compare_exchange_weak(first, i)) {
+      }
+      return;
+    }
+  });
+  return failed == count ? -1 : failed.load();
+}
+
+// The size of a workspace from LAPACK's answer to a query, which a float32 may have rounded down.
+template <class T>
+blas_int work_size(T answer) {
+  const double size = std::real(answer);
+  return static_cast<blas_int>(size * (1 + 2 * std::numeric_limits<float>::epsilon())) + 1;
+}
+
+// f(T{}) for the four dtypes of linear algebra.
+template <class F>
+auto for_floating(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::complex64:
+      return f(std::complex<float>{});
+    default:
+      return f(std::complex<double>{});
+  }
+}
+
+// ---- LU -----------------------------------------------------------------------------------------
+
+template <class T>
+std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const Operand& out) {
+  const Stack a(a_operand), b(b_operand);
+  const blas_int n = a.rows, k = b.columns;
+  if (n == 0 || k == 0) return -1;
+  const Lapack<T>& f = lapack<T>();
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
+  const std::int64_t sides = w.add<T>(k > 1 ? n * k : 0);
+  return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
+                         [&](char* memory, std::int64_t i) {
+                           T* lu = part<T>(memory, matrix);
+                           T* result = output<T>(out, i, n * k);
+                           T* x = k > 1 ? part<T>(memory, sides) : result;
+                           blas_int* pivot = part<blas_int>(memory, pivots);
+                           blas_int info = 0;
+                           pack(a, i, lu, Order::columns);
+                           pack(b, i, x, Order::columns);
+                           f.getrf(&n, &n, lu, &n, pivot, &info);
+                           if (info != 0) return false;
+                           f.getrs("N", &n, &k, lu, &n, pivot, x, &n, &info, 1);
+                           if (k > 1) unpack(x, n, k, result);
+                           return true;
+                         });
+}
+
+template <class T>
+std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
+  const Stack a(a_operand);
+  const blas_int n = a.rows;
+  if (n == 0) return -1;
+  const Lapack<T>& f = lapack<T>();
+  T answer{};
+  blas_int info = 0, query = -1;
+  f.getri(&n, nullptr, &n, nullptr, &answer, &query, &info);
+  const blas_int size = std::max(work_size(answer), n);
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n), work = w.add<T>(size);
+  return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+    T* lu = part<T>(memory, matrix);
+    blas_int* pivot = part<blas_int>(memory, pivots);
+    blas_int failed = 0;
+    pack(a, i, lu, Order::columns);
+    f.getrf(&n, &n, lu, &n, pivot, &failed);
+    if (failed == 0) f.getri(&n, lu, &n, pivot, part<T>(memory, work), &size, &failed);
+    if (failed != 0) return false;
+    unpack(lu, n, n, output<T>(out, i, n * n));
+    return true;
+  });
+}
+
+double magnitude(double x) {
+  return std::fabs(x);
+}
+double magnitude(std::complex<double> x) {
+  return std::max(std::fabs(x.real()), std::fabs(x.imag()));
+}
+double scaled(double x, int exponent) {
+  return std::ldexp(x, exponent);
+}
+std::complex<double> scaled(std::complex<double> x, int exponent) {
+  return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
+}
+double times(double x, double y) {
+  return x * y;
+}
+// Without the recovery of infinities, which costs a test per product.
+std::complex<double> times(std::complex<double> x, std::complex<double> y) {
+  return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
+}
+
+// A product of any length, as a number near 1 and a power of two: it cannot overflow on the way.
+template <class D>
+struct LongProduct {
+  D mantissa{1};
+  std::int64_t exponent = 0;
+
+  void multiply(D factor) {
+    normalize(factor);
+    mantissa = times(mantissa, factor);
+    normalize(mantissa);
+  }
+  D value() const {
+    return scaled(mantissa,
+                  static_cast<int>(std::clamp<std::int64_t>(exponent, -1 << 20, 1 << 20)));
+  }
+  double log_abs() const {
+    const double size = std::abs(value());
+    if (std::isnormal(size)) return std::log(size);
+    return std::log(std::abs(mantissa)) + static_cast<double>(exponent) * 0.6931471805599453094;
+  }
+  D sign() const {
+    const double size = std::abs(mantissa);
+    if (size == 0) return D(0);
+    if constexpr (std::is_same_v<D, double>) {
+      return std::isnan(mantissa) ? mantissa : std::copysign(1.0, mantissa);
+    } else {
+      return mantissa / size;
+    }
+  }
+
+ private:
+  void normalize(D& x) {
+    const double size = magnitude(x);
+    if (size == 0 || !std::isfinite(size)) return;
+    int e;
+    std::frexp(size, &e);
+    x = scaled(x, -e);
+    exponent += e;
+  }
+};
+
+template <class T>
+void determinant_as(const Operand& a_operand, const Operand* det, const Operand* sign,
+                    const Operand* log_abs) {
+  using R = typename Lapack<T>::R;
+  using D = std::conditional_t<Lapack<T>::complex, std::complex<double>, double>;
+  const Stack a(a_operand);
+  const blas_int n = a.rows;
+  const Lapack<T>& f = lapack<T>();
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
+  for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
+    T* lu = part<T>(memory, matrix);
+    blas_int* pivot = part<blas_int>(memory, pivots);
+    blas_int info = 0;
+    LongProduct<D> product;
+    if (n > 0) {
+      pack(a, i, lu, Order::columns);
+      f.getrf(&n, &n, lu, &n, pivot, &info);
+    }
+    bool odd = false;
+    for (blas_int j = 0; j < n; ++j) {
+      product.multiply(D(lu[j * n + j]));
+      odd ^= pivot[j] != j + 1;
+    }
+    if (product.mantissa == D(0)) {
+      product.mantissa = D(0);  // not -0.0
+    } else if (odd) {
+      product.mantissa = -product.mantissa;
+    }
+    if (det) *output<T>(*det, i, 1) = static_cast<T>(product.value());
+    if (sign) *output<T>(*sign, i, 1) = static_cast<T>(product.sign());
+    if (log_abs) *output<R>(*log_abs, i, 1) = static_cast<R>(product.log_abs());
+    return true;
+  });
+}
+
+// ---- Cholesky and QR --------------------------------------------------------------------------
+
+// Row-major A is column-major conj(A); its upper factor U has A = transpose(U) conj(U), and
+// transpose(U), which is lower, lies in memory row-major.
+template <class T>
+std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool upper) {
+  const Stack a(a_operand);
+  const blas_int n = a.rows;
+  if (n == 0) return -1;
+  const Lapack<T>& f = lapack<T>();
+  return for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 6), Workspace{},
+                         [&](char*, std::int64_t i) {
+                           T* factor = output<T>(out, i, n * n);
+                           pack(a, i, factor, Order::rows);
+                           for (blas_int row = 0; row < n; ++row) {
+                             const bool finite = upper ? all_finite(factor + row * n + row, n - row)
+                                                       : all_finite(factor + row * n, row + 1);
+                             if (!finite) return false;
+                           }
+                           blas_int info = 0;
+                           f.potrf(upper ? "L" : "U", &n, factor, &n, &info, 1);
+                           if (info != 0) return false;
+                           for (blas_int row = 0; row < n; ++row) {
+                             T* line = factor + row * n;
+                             if (upper) {
+                               std::fill(line, line + row, T(0));
+                             } else {
+                               std::fill(line + row + 1, line + n, T(0));
+                             }
+                           }
+                           return true;
+                         });
+}
+
+// Row-major A is column-major transpose(A) = L Q, hence A = transpose(Q) transpose(L): LAPACK's LQ
+// of what lies in memory has the factors of QR, row-major.
+template <class T>
+void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
+  const Stack a(a_operand);
+  const blas_int m = a.rows, n = a.columns, k = std::min(m, n);
+  const blas_int q_columns = q.layout->shape[q.layout->ndim() - 1];
+  const blas_int r_rows = r.layout->shape[r.layout->ndim() - 2];
+  if (k == 0) {
+    for (std::int64_t i = 0; i < a.count && q_columns > 0; ++i) {
+      write_identity(output<T>(q, i, m * q_columns), m);
+    }
+    return;  // r has no elements
+  }
+  const Lapack<T>& f = lapack<T>();
+  T answer{};
+  blas_int info = 0, query = -1;
+  f.gelqf(&n, &m, nullptr, &n, nullptr, &answer, &query, &info);
+  blas_int size = work_size(answer);
+  f.unglq(&q_columns, &m, &k, nullptr, &q_columns, nullptr, &answer, &query, &info);
+  size = std::max(size, work_size(answer));
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(m * n), factors = w.add<T>(k), work = w.add<T>(size);
+  for_each_matrix(a.count, m * std::max(n, q_columns), 2.0 * m * q_columns * k, w,
+                  [&](char* memory, std::int64_t i) {
+                    T* lq = part<T>(memory, matrix);
+                    T* tau = part<T>(memory, factors);
+                    T* scratch = part<T>(memory, work);
+                    T* q_out = output<T>(q, i, m * q_columns);
+                    T* r_out = output<T>(r, i, r_rows * n);
+                    blas_int failed = 0;
+                    pack(a, i, lq, Order::rows);
+                    f.gelqf(&n, &m, lq, &n, tau, scratch, &size, &failed);
+                    for (blas_int row = 0; row < r_rows; ++row) {
+                      T* line = r_out + row * n;
+                      const blas_int zeros = row < k ? row : n;
+                      std::fill(line, line + zeros, T(0));
+                      std::copy(lq + row * n + zeros, lq + row * n + n, line + zeros);
+                    }
+                    for (blas_int row = 0; row < m; ++row) {
+                      T* line = q_out + row * q_columns;
+                      std::copy(lq + row * n, lq + row * n + k, line);
+                      std::fill(line + k, line + q_columns, T(0));
+                    }
+                    f.unglq(&q_columns, &m, &k, q_out, &q_columns, tau, scratch, &size, &failed);
+                    return true;
+                  });
+}
+
+// ---- eigenvalues ------------------------------------------------------------------------------
+
+template <class T>
+std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Operand* vectors) {
+  using R = typename Lapack<T>::R;
+  const Stack a(a_operand);
+  const blas_int n = a.rows;
+  if (n == 0) return -1;
+  const Lapack<T>& f = lapack<T>();
+  const char* job = vectors ? "V" : "N";
+  const auto run = [&](T* matrix, R* eigenvalues, T* work, blas_int size, R* real_work,
+                       blas_int real_size, blas_int* int_work, blas_int int_size) {
+    blas_int info = 0;
+    if constexpr (Lapack<T>::complex) {
+      f.heevd(job, "L", &n, matrix, &n, eigenvalues, work, &size, real_work, &real_size, int_work,
+              &int_size, &info, 1, 1);
+    } else {
+      f.heevd(job, "L", &n, matrix, &n, eigenvalues, work, &size, int_work, &int_size, &info, 1, 1);
+    }
+    return info;
+  };
+  T answer{};
+  R real_answer{};
+  blas_int int_size = 0;
+  run(nullptr, nullptr, &answer, -1, &real_answer, -1, &int_size, -1);
+  const blas_int size = work_size(answer), real_size = work_size(real_answer);
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(n * n), work = w.add<T>(size);
+  const std::int64_t real_work = w.add<R>(real_size), int_work = w.add<blas_int>(int_size);
+  return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+    T* x = part<T>(memory, matrix);
+    pack(a, i, x, Order::columns);
+    for (blas_int column = 0; column < n; ++column) {
+      if (!all_finite(x + column * n + column, n - column)) return false;
+    }
+    if (run(x, output<R>(values, i, n), part<T>(memory, work), size, part<R>(memory, real_work),
+            real_size, part<blas_int>(memory, int_work), int_size) != 0) {
+      return false;
+    }
+    if (vectors) unpack(x, n, n, output<T>(*vectors, i, n * n));
+    return true;
+  });
+}
+
+// Eigenvectors of a real matrix: a complex pair has its real and imaginary parts in two columns.
+template <class R>
+void complex_vectors(const R* columns, const R* imaginary, blas_int n, std::complex<R>* rows) {
+  for (blas_int j = 0; j < n; ++j) {
+    const R* re = columns + j * n;
+    if (imaginary[j] == 0 || j + 1 == n) {
+      for (blas_int i = 0; i < n; ++i) rows[i * n + j] = re[i];
+      continue;
+    }
+    const R* im = re + n;
+    for (blas_int i = 0; i < n; ++i) {
+      rows[i * n + j] = {re[i], im[i]};
+      rows[i * n + j + 1] = {re[i], -im[i]};
+    }
+    ++j;
+  }
+}
+
+template <class T>
+std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Operand* vectors) {
+  using R = typename Lapack<T>::R;
+  using C = std::complex<R>;
+  const Stack a(a_operand);
+  const blas_int n = a.rows;
+  if (n == 0) return -1;
+  const Lapack<T>& f = lapack<T>();
+  // real_work: the real and imaginary parts of the eigenvalues; scratch for a complex matrix.
+  const auto run = [&](T* matrix, T* eigenvalues, R* real_work, T* columns, T* work,
+                       blas_int size) {
+    blas_int info = 0;
+    const blas_int one = 1;
+    const char* job = vectors ? "V" : "N";
+    if constexpr (Lapack<T>::complex) {
+      f.geev("N", job, &n, matrix, &n, eigenvalues, nullptr, &one, columns, &n, work, &size,
+             real_work, &info, 1, 1);
+    } else {
+      f.geev("N", job, &n, matrix, &n, real_work, real_work + n, nullptr, &one, columns, &n, work,
+             &size, &info, 1, 1);
+    }
+    return info;
+  };
+  T answer{};
+  R none[2] = {};
+  if constexpr (Lapack<T>::complex) {
+    run(nullptr, nullptr, none, nullptr, &answer, -1);
+  } else {
+    blas_int info = 0;
+    const blas_int one = 1, query = -1;
+    f.geev("N", vectors ? "V" : "N", &n, nullptr, &n, none, none, nullptr, &one, nullptr, &n,
+           &answer, &query, &info, 1, 1);
+  }
+  const blas_int size = work_size(answer);
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(n * n), real_work = w.add<R>(2 * n);
+  const std::int64_t columns = w.add<T>(vectors ? n * n : 0), work = w.add<T>(size);
+  return for_each_matrix(a.count, n * n, 20.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+    T* x = part<T>(memory, matrix);
+    R* parts = part<R>(memory, real_work);
+    T* v = part<T>(memory, columns);
+    C* value = output<C>(values, i, n);
+    pack(a, i, x, Order::columns);
+    if (!all_finite(x, n * n)) return false;
+    T* eigenvalues = nullptr;
+    if constexpr (Lapack<T>::complex) eigenvalues = value;
+    if (run(x, eigenvalues, parts, v, part<T>(memory, work), size) != 0) return false;
+    if constexpr (Lapack<T>::complex) {
+      if (vectors) unpack(v, n, n, output<T>(*vectors, i, n * n));
+    } else {
+      for (blas_int j = 0; j < n; ++j) value[j] = {parts[j], parts[n + j]};
+      if (vectors) complex_vectors(v, parts + n, n, output<C>(*vectors, i, n * n));
+    }
+    return true;
+  });
+}
+
+// ---- singular values ----------------------------------------------------------------------------
+
+// Row-major A is column-major transpose(A) = V S U, where A = transpose(U) S transpose(V): LAPACK
+// writes both factors row-major.
+template <class T>
+std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s,
+                    const Operand* vh) {
+  using R = typename Lapack<T>::R;
+  const Stack a(a_operand);
+  const blas_int m = a.rows, n = a.columns, k = std::min(m, n);
+  const blas_int u_columns = u ? u->layout->shape[u->layout->ndim() - 1] : 1;
+  const blas_int vh_rows = vh ? vh->layout->shape[vh->layout->ndim() - 2] : 1;
+  if (k == 0) {
+    for (std::int64_t i = 0; i < a.count; ++i) {
+      if (u && u_columns == m) write_identity(output<T>(*u, i, m * m), m);
+      if (vh && vh_rows == n) write_identity(output<T>(*vh, i, n * n), n);
+    }
+    return -1;
+  }
+  const Lapack<T>& f = lapack<T>();
+  const bool full = u && (u_columns > k || vh_rows > k);
+  const char* job = !u ? "N" : full ? "A" : "S";
+  const auto run = [&](T* matrix, R* values, T* left, T* right, T* work, blas_int size,
+                       R* real_work, blas_int* int_work) {
+    blas_int info = 0;
+    if constexpr (Lapack<T>::complex) {
+      f.gesdd(job, &n, &m, matrix, &n, values, left, &n, right, &u_columns, work, &size, real_work,
+              int_work, &info, 1);
+    } else {
+      f.gesdd(job, &n, &m, matrix, &n, values, left, &n, right, &u_columns, work, &size, int_work,
+              &info, 1);
+    }
+    return info;
+  };
+  T answer{};
+  run(nullptr, nullptr, nullptr, nullptr, &answer, -1, nullptr, nullptr);
+  const blas_int size = work_size(answer);
+  // As LAPACK's documentation of cgesdd has it, the larger of the old and the new bounds.
+  const blas_int most = std::max(m, n);
+  const blas_int real_size = !Lapack<T>::complex ? 0
+                             : !u ? 7 * k
+                                  : std::max(5 * k * k + 7 * k, 2 * most * k + 2 * k * k + k);
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(m * n), work = w.add<T>(size);
+  const std::int64_t real_work = w.add<R>(real_size), int_work = w.add<blas_int>(8 * k);
+  const std::int64_t elements = full ? most * most : m * n;
+  return for_each_matrix(
+      a.count, elements, 8.0 * elements * k, w, [&](char* memory, std::int64_t i) {
+        T* x = part<T>(memory, matrix);
+        pack(a, i, x, Order::rows);
+        // With an infinity in the matrix OpenBLAS 0.3.31 has been seen not to return.
+        if (!all_finite(x, m * n)) return false;
+        return run(x, output<R>(s, i, k), vh ? output<T>(*vh, i, vh_rows * n) : nullptr,
+                   u ? output<T>(*u, i, m * u_columns) : nullptr, part<T>(memory, work), size,
+                   part<R>(memory, real_work), part<blas_int>(memory, int_work)) == 0;
+      });
+}
+
+}  // namespace
+
+std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) {
+  return for_floating(a.dtype, [&](auto t) { return solve_as<decltype(t)>(a, b, out); });
+}
+std::int64_t inverse(const Operand& a, const Operand& out) {
+  return for_floating(a.dtype, [&](auto t) { return inverse_as<decltype(t)>(a, out); });
+}
+void determinant(const Operand& a, const Operand* det, const Operand* sign,
+                 const Operand* log_abs) {
+  for_floating(a.dtype, [&](auto t) { determinant_as<decltype(t)>(a, det, sign, log_abs); });
+}
+std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) {
+  return for_floating(a.dtype, [&](auto t) { return cholesky_as<decltype(t)>(a, out, upper); });
+}
+void qr(const Operand& a, const Operand& q, const Operand& r) {
+  for_floating(a.dtype, [&](auto t) { qr_as<decltype(t)>(a, q, r); });
+}
+std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors) {
+  return for_floating(a.dtype, [&](auto t) { return eigh_as<decltype(t)>(a, values, vectors); });
+}
+std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors) {
+  return for_floating(a.dtype, [&](auto t) { return eig_as<decltype(t)>(a, values, vectors); });
+}
+std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Operand* vh) {
+  return for_floating(a.dtype, [&](auto t) { return svd_as<decltype(t)>(a, u, s, vh); });
+}
+
+}  // namespace arrayx::cpu

@@ -1,0 +1,243 @@
+// The fft extension: everything is brought to Backend's fft, rfft and irfft along one axis.
+#include "fft.hpp"
+
+#include <cmath>
+
+#include "manipulation.hpp"
+
+namespace arrayx::fourier {
+
+namespace {
+
+// x as a complex array; a real one becomes complex.
+Array complex_input(const char* function, const Array& x) {
+  check_kind(function, "x", x.dtype, kinds::floating);
+  return arrayx::astype(x, complex_dtype(x.dtype), false);
+}
+
+void check_length(const char* function, const char* argument, std::int64_t n, int axis,
+                  const Array& x) {
+  if (n >= 1) return;
+  value_error(function, ": ", argument, " is ", n, " for axis ", axis, " of an array of shape ",
+              x.shape(), "; a transform has at least 1 element");
+}
+
+Array with_length(const Array& x, int axis, std::int64_t n, DType dtype) {
+  Dims shape = x.shape();
+  shape[axis] = n;
+  return empty(shape, dtype, x.device());
+}
+
+// The factor of a transform of n elements in all; undone says that it is one that `backward`
+// divides.
+double scale_of(Norm norm, double n, bool undone) {
+  if (norm == Norm::ortho) return 1 / std::sqrt(n);
+  return (norm == Norm::backward) == undone ? 1 / n : 1;
+}
+
+Array complex_transform(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
+  const Array out = with_length(x, axis, n, x.dtype);
+  backend_of(x).fft(x, out, axis, inverse, scale);
+  return out;
+}
+Array from_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
+  const Array out = with_length(x, axis, n / 2 + 1, complex_dtype(x.dtype));
+  backend_of(x).rfft(x, out, n, axis, inverse, scale);
+  return out;
+}
+Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
+  const Array out = with_length(x, axis, n, real_dtype(x.dtype));
+  backend_of(x).irfft(x, out, axis, inverse, scale);
+  return out;
+}
+
+Array one_complex(const char* function, const Array& x, Length n, std::int64_t axis_argument,
+                  Norm norm, bool inverse) {
+  const Array z = complex_input(function, x);
+  const int axis = normalize_axis(axis_argument, x.ndim());
+  const std::int64_t length = n.value_or(x.shape()[axis]);
+  check_length(function, "n", length, axis, x);
+  return complex_transform(z, length, axis, inverse,
+                           scale_of(norm, static_cast<double>(length), inverse));
+}
+
+Array one_from_real(const char* function, const Array& x, Length n, std::int64_t axis_argument,
+                    Norm norm, bool inverse) {
+  check_kind(function, "x", x.dtype, kinds::real);
+  const int axis = normalize_axis(axis_argument, x.ndim());
+  const std::int64_t length = n.value_or(x.shape()[axis]);
+  check_length(function, "n", length, axis, x);
+  return from_real(x, length, axis, inverse, scale_of(norm, static_cast<double>(length), inverse));
+}
+
+Array one_to_real(const char* function, const Array& x, Length n, std::int64_t axis_argument,
+                  Norm norm, bool inverse) {
+  const Array z = complex_input(function, x);
+  const int axis = normalize_axis(axis_argument, x.ndim());
+  const std::int64_t length = n.value_or(2 * (x.shape()[axis] - 1));
+  check_length(function, "n", length, axis, x);
+  return to_real(z, length, axis, inverse, scale_of(norm, static_cast<double>(length), inverse));
+}
+
+// The axes of a transform over several, as given (one may be named twice), and their lengths.
+struct Grid {
+  Dims axes, lengths;
+  double size = 1;
+};
+Grid grid_of(const char* function, const Array& x, const std::optional<Dims>& s,
+             const std::optional<Dims>& axes, bool last_is_half) {
+  Grid grid;
+  if (axes) {
+    if (s && s->size() != axes->size()) {
+      value_error(function, ": s ", *s, " and axes ", *axes, " must have the same length");
+    }
+    for (std::int64_t axis : *axes) grid.axes.push_back(normalize_axis(axis, x.ndim(), "axes:"));
+  } else {
+    // Without axes, s is of the last ones, as in NumPy; the standard leaves it open.
+    const int count = s ? s->size() : x.ndim();
+    if (count > x.ndim()) {
+      value_error(function, ": s ", *s, " has more lengths than x of shape ", x.shape(),
+                  " has dimensions");
+    }
+    for (int i = x.ndim() - count; i < x.ndim(); ++i) grid.axes.push_back(i);
+  }
+  for (int i = 0; i < grid.axes.size(); ++i) {
+    const int axis = static_cast<int>(grid.axes[i]);
+    std::int64_t n = s ? (*s)[i] : -1;
+    if (n == -1) {
+      n = x.shape()[axis];
+      if (last_is_half && i + 1 == grid.axes.size()) n = 2 * (n - 1);
+    }
+    check_length(function, "s", n, axis, x);
+    grid.lengths.push_back(n);
+    grid.size *= static_cast<double>(n);
+  }
+  return grid;
+}
+
+// Complex transforms over the first `count` axes, the last first. After the first of them the array
+// is this function's own, and axes that keep their size are transformed in place.
+Array several(Array z, bool own, const Grid& grid, int count, bool inverse, double scale) {
+  for (int i = count - 1; i >= 0; --i) {
+    const int axis = static_cast<int>(grid.axes[i]);
+    const double factor = i == 0 ? scale : 1;
+    if (own && grid.lengths[i] == z.shape()[axis]) {
+      backend_of(z).fft(z, z, axis, inverse, factor);
+    } else {
+      z = complex_transform(z, grid.lengths[i], axis, inverse, factor);
+      own = true;
+    }
+  }
+  return z;
+}
+
+Array over_several(const char* function, const Array& x, const std::optional<Dims>& s,
+                   const std::optional<Dims>& axes, Norm norm, bool inverse) {
+  const Array z = complex_input(function, x);
+  const Grid grid = grid_of(function, x, s, axes, false);
+  if (grid.axes.empty()) return arrayx::astype(x, z.dtype, true);
+  return several(z, false, grid, grid.axes.size(), inverse, scale_of(norm, grid.size, inverse));
+}
+
+void check_some_axes(const char* function, const Grid& grid) {
+  if (grid.axes.empty()) value_error(function, ": a real transform needs at least 1 axis");
+}
+
+Array shift(const Array& x, const std::optional<Dims>& axes, bool back) {
+  Dims which, shifts;
+  if (axes) {
+    for (std::int64_t axis : *axes) which.push_back(normalize_axis(axis, x.ndim(), "axes:"));
+  } else {
+    for (int i = 0; i < x.ndim(); ++i) which.push_back(i);
+  }
+  for (std::int64_t axis : which) {
+    const std::int64_t half = x.shape()[static_cast<int>(axis)] / 2;
+    shifts.push_back(back ? -half : half);
+  }
+  if (which.empty()) return arrayx::copy(x);
+  return roll(x, shifts, which);
+}
+
+// Of the first `count` elements, of which those before `negative` count from 0, the others to -1.
+Array frequencies(const char* function, std::int64_t n, std::int64_t count, std::int64_t negative,
+                  double d, OptionalDType dtype, Device device) {
+  const DType result = dtype.value_or(default_float);
+  check_kind(function, "dtype", result, kinds::real);
+  if (n < 1) value_error(function, ": n must be at least 1, not ", n);
+  if (d == 0) value_error(function, ": d must not be 0");
+  const Array out = empty(Dims{count}, DType::float64, Device{DeviceType::cpu, 0});
+  double* f = out.data_as<double>();
+  const double span = d * static_cast<double>(n);
+  for (std::int64_t i = 0; i < count; ++i) {
+    f[i] = static_cast<double>(i < negative ? i : i - n) / span;
+  }
+  return astype(out, result, false, device);
+}
+
+}  // namespace
+
+Array fft(const Array& x, Length n, std::int64_t axis, Norm norm) {
+  return one_complex("fft", x, n, axis, norm, false);
+}
+Array ifft(const Array& x, Length n, std::int64_t axis, Norm norm) {
+  return one_complex("ifft", x, n, axis, norm, true);
+}
+Array rfft(const Array& x, Length n, std::int64_t axis, Norm norm) {
+  return one_from_real("rfft", x, n, axis, norm, false);
+}
+Array irfft(const Array& x, Length n, std::int64_t axis, Norm norm) {
+  return one_to_real("irfft", x, n, axis, norm, true);
+}
+Array hfft(const Array& x, Length n, std::int64_t axis, Norm norm) {
+  return one_to_real("hfft", x, n, axis, norm, false);
+}
+Array ihfft(const Array& x, Length n, std::int64_t axis, Norm norm) {
+  return one_from_real("ihfft", x, n, axis, norm, true);
+}
+
+Array fftn(const Array& x, const std::optional<Dims>& s, const std::optional<Dims>& axes,
+           Norm norm) {
+  return over_several("fftn", x, s, axes, norm, false);
+}
+Array ifftn(const Array& x, const std::optional<Dims>& s, const std::optional<Dims>& axes,
+            Norm norm) {
+  return over_several("ifftn", x, s, axes, norm, true);
+}
+
+Array rfftn(const Array& x, const std::optional<Dims>& s, const std::optional<Dims>& axes,
+            Norm norm) {
+  check_kind("rfftn", "x", x.dtype, kinds::real);
+  const Grid grid = grid_of("rfftn", x, s, axes, false);
+  check_some_axes("rfftn", grid);
+  const int rest = grid.axes.size() - 1;
+  const double scale = scale_of(norm, grid.size, false);
+  const Array z = from_real(x, grid.lengths[rest], static_cast<int>(grid.axes[rest]), false,
+                            rest == 0 ? scale : 1);
+  return several(z, true, grid, rest, false, scale);
+}
+
+Array irfftn(const Array& x, const std::optional<Dims>& s, const std::optional<Dims>& axes,
+             Norm norm) {
+  const Array z = complex_input("irfftn", x);
+  const Grid grid = grid_of("irfftn", x, s, axes, true);
+  check_some_axes("irfftn", grid);
+  const int rest = grid.axes.size() - 1;
+  return to_real(several(z, false, grid, rest, true, 1), grid.lengths[rest],
+                 static_cast<int>(grid.axes[rest]), true, scale_of(norm, grid.size, true));
+}
+
+Array fftfreq(std::int64_t n, double d, OptionalDType dtype, Device device) {
+  return frequencies("fftfreq", n, n, (n + 1) / 2, d, dtype, device);
+}
+Array rfftfreq(std::int64_t n, double d, OptionalDType dtype, Device device) {
+  return frequencies("rfftfreq", n, n / 2 + 1, n / 2 + 1, d, dtype, device);
+}
+
+Array fftshift(const Array& x, const std::optional<Dims>& axes) {
+  return shift(x, axes, false);
+}
+Array ifftshift(const Array& x, const std::optional<Dims>& axes) {
+  return shift(x, axes, true);
+}
+
+}  // namespace arrayx::fourier

@@ -1,0 +1,489 @@
+"""The fft extension, compared with NumPy's transforms, with the definition in long arithmetic, and
+with itself: the same bits for every layout and number of threads."""
+
+import itertools
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strided import Draw
+
+import arrayx as xp
+
+TOLERANCE = {"f": 4e-6, "F": 4e-6, "d": 8e-15, "D": 8e-15}
+COMPLEX = ["fft", "ifft", "irfft", "hfft"]
+REAL = ["rfft", "ihfft"]
+NORMS = ["backward", "ortho", "forward"]
+# Every butterfly, products of several, generic primes, Bluestein's, and long ones of each kind.
+LENGTHS = [
+    *range(1, 70),
+    *[77, 91, 97, 100, 101, 120, 121, 127, 128, 131, 143, 169, 210, 243, 251, 256, 343, 360, 499],
+    *[512, 625, 720, 1000, 1009, 1021, 1024, 1155, 1331, 2018, 2187, 3000, 4096, 4099, 5005],
+    *[10007, 16384, 20014, 30030, 65536, 65537, 99991, 131072],
+]
+
+
+def random(shape, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * rng.standard_normal(shape)
+    return a.astype(dtype)
+
+
+def close(x, expected, scale=1.0):
+    """Equal but for a rounding error in proportion to the norm of the whole."""
+    assert isinstance(x, xp.Array)
+    assert x.dtype == expected.dtype
+    assert x.shape == expected.shape
+    norm = np.linalg.norm(expected.ravel())
+    error = np.linalg.norm((np.asarray(x) - expected).ravel())
+    assert error <= scale * TOLERANCE[expected.dtype.char] * norm
+
+
+def numpy_of(name, a, **kwargs):
+    return getattr(np.fft, name)(a, **kwargs)
+
+
+def ours_of(name, a, **kwargs):
+    return getattr(xp.fft, name)(xp.asarray(a, copy=False), **kwargs)
+
+
+# ---- values -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_every_length(n, dtype):
+    for batch in [(), (3,), (19,)] if n < 2000 else [(), (2,)]:
+        z = random((*batch, n), dtype, n)
+        for name in COMPLEX:
+            for length in {n, 2 * (n - 1)} - {0} if name in ("irfft", "hfft") else {n}:
+                close(ours_of(name, z, n=length), numpy_of(name, z, n=length))
+        for name in REAL:
+            close(ours_of(name, z.real), numpy_of(name, z.real))
+
+
+@pytest.mark.parametrize("n", [1000003, 1 << 20, 3 * 333337, 2 * 499979])
+def test_large_lengths(n):
+    z = random((n,), "complex128")
+    close(ours_of("fft", z), numpy_of("fft", z))
+    close(ours_of("rfft", z.real), numpy_of("rfft", z.real))
+    close(ours_of("irfft", z[: n // 2 + 1], n=n), numpy_of("irfft", z[: n // 2 + 1], n=n))
+
+
+def exact(z):
+    """The transform by its definition, in 40 digits."""
+    n = len(z)
+    with mpmath.workdps(40):
+        roots = [mpmath.expjpi(mpmath.mpf(-2 * k) / n) for k in range(n)]
+        terms = [mpmath.mpc(x) for x in z]
+        return [mpmath.fdot(terms, [roots[j * k % n] for j in range(n)]) for k in range(n)]
+
+
+@pytest.mark.parametrize("n", [5, 8, 12, 13, 17, 32, 60, 61, 64, 101, 131, 144])
+def test_error_is_of_the_size_of_one_rounding_per_pass(n):
+    # The bound is 1.5 epsilon * sqrt(log2 n + 1) in the mean over elements.
+    for dtype, bits in [("complex128", 52), ("complex64", 23)]:
+        z = random((n,), dtype, n)
+        expected = exact(z.astype("complex128"))
+        out = np.asarray(ours_of("fft", z)).astype("complex128")
+        error = sum(abs(mpmath.mpc(out[k]) - expected[k]) ** 2 for k in range(n))
+        norm = sum(abs(e) ** 2 for e in expected)
+        bound = 1.5 * 2.0**-bits * np.sqrt(np.log2(n) + 1)
+        if n in (61, 101, 131):  # generic radices and Bluestein's convolution
+            bound *= 2
+        assert float(mpmath.sqrt(error / norm)) < bound
+
+
+@pytest.mark.parametrize("n", [60, 64, 1000, 1024, 1009, 4096, 30030, 1 << 16])
+def test_error_is_no_larger_than_that_of_numpy(n):
+    if np.finfo(np.longdouble).nmant <= 52:
+        pytest.skip("there is no longer floating dtype here")
+    ours = theirs = 0.0
+    for seed in range(max(2, 40000 // n)):
+        z = random((n,), "complex128", seed)
+        reference = np.fft.fft(z.astype(np.clongdouble))
+        ours += np.linalg.norm((np.asarray(ours_of("fft", z)) - reference).astype(complex)) ** 2
+        theirs += np.linalg.norm((np.fft.fft(z) - reference).astype(complex)) ** 2
+    assert ours < 1.02 * theirs
+
+
+@pytest.mark.parametrize("n", [8, 12, 100, 1024, 1009, 1 << 16])
+def test_the_transform_of_a_unit_is_the_roots(n):
+    z = np.zeros(n, complex)
+    z[1] = 1
+    out = np.asarray(ours_of("fft", z))
+    bound = 2.0**-52 * (16 if n == 1009 else 4)  # 1009 is a convolution
+    with mpmath.workdps(30):
+        for k in {*range(0, n, max(1, n // 97)), n // 8, n // 4, n // 3, n // 2}:
+            assert abs(mpmath.mpc(out[k]) - mpmath.expjpi(mpmath.mpf(-2 * k) / n)) < bound
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=300, deadline=None)
+def test_any_layout_axis_and_length(seed):
+    draw = Draw(seed)
+    shape = draw.shape(min_dims=1, max_dims=4, max_side=12)
+    axis = draw.randrange(-len(shape), len(shape))
+    name = draw.choice(COMPLEX + REAL)
+    double = draw.random() < 0.5
+    if name in REAL:
+        dtype = "float64" if double else "float32"
+    else:
+        dtype = draw.choice(["complex128", "float64"] if double else ["complex64", "float32"])
+    values = random(shape, dtype, seed)
+    size = shape[axis]
+    n = draw.choice([None, draw.randint(1, 2 * size + 2)])
+    if n is None and (2 * (size - 1) if name in ("irfft", "hfft") else size) < 1:
+        n = 3
+    norm = draw.choice(NORMS)
+    expected = numpy_of(name, values, n=n, axis=axis, norm=norm)
+    if size == 0:  # NumPy's irfft reads beyond an empty axis
+        expected = np.zeros_like(expected)
+    out = ours_of(name, draw.layout(values), n=n, axis=axis, norm=norm)
+    close(out, expected)
+    again = ours_of(name, draw.layout(values), n=n, axis=axis, norm=norm)
+    assert np.asarray(again).tobytes() == np.asarray(out).tobytes()
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=300, deadline=None)
+def test_several_axes(seed):
+    draw = Draw(seed)
+    shape = tuple(draw.randint(1, 7) for _ in range(draw.randint(1, 4)))
+    name = draw.choice(["fftn", "ifftn", "rfftn", "irfftn"])
+    dtype = draw.choice(["float32", "float64"] if name == "rfftn" else ["complex64", "complex128"])
+    axes = draw.sample(range(len(shape)), draw.randint(1, len(shape)))
+    axes = [axis - draw.choice([0, len(shape)]) for axis in axes]
+    s = [draw.randint(1, 9) for _ in axes]
+    if draw.random() < 0.3:
+        axes, s = None, None
+    elif draw.random() < 0.3:
+        s = None
+    if name == "irfftn" and s is None and shape[-1 if axes is None else axes[-1]] == 1:
+        shape = tuple(side + 1 for side in shape)
+    norm = draw.choice(NORMS)
+    values = random(shape, dtype, seed)
+    expected = numpy_of(name, values, s=s, axes=axes, norm=norm)
+    close(ours_of(name, draw.layout(values), s=s, axes=axes, norm=norm), expected)
+
+
+@pytest.mark.parametrize(
+    "shape", [(300, 70), (70, 300), (4, 5000), (5000, 4), (3, 1 << 16), (20, 21, 22)]
+)
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_larger_arrays_over_every_axis(shape, dtype):
+    z = random(shape, dtype)
+    for axis in range(len(shape)):
+        close(ours_of("fft", z, axis=axis), numpy_of("fft", z, axis=axis))
+        close(ours_of("rfft", z.real, axis=axis), numpy_of("rfft", z.real, axis=axis))
+        n = shape[axis]
+        close(ours_of("irfft", z, axis=axis, n=n), numpy_of("irfft", z, axis=axis, n=n))
+        view = np.asfortranarray(z)[::-1]
+        out = np.asarray(ours_of("ifft", view, axis=axis))
+        assert out.tobytes() == np.asarray(ours_of("ifft", np.array(view), axis=axis)).tobytes()
+    close(ours_of("fftn", z), numpy_of("fftn", z))
+
+
+def test_an_axis_named_twice_is_transformed_twice():
+    z = random((4, 5), "complex128")
+    close(ours_of("fftn", z, axes=(1, 1)), np.fft.fft(np.fft.fft(z)))
+
+
+def test_lengths_of_minus_one_are_the_axis():
+    z = random((4, 6), "complex128")
+    close(ours_of("fftn", z, s=(-1, 3), axes=(0, 1)), np.fft.fftn(z, s=(4, 3), axes=(0, 1)))
+    close(ours_of("irfftn", z, s=(3, -1), axes=(0, 1)), np.fft.irfftn(z, s=(3, 10), axes=(0, 1)))
+
+
+def test_lengths_without_axes_are_of_the_last():
+    z = random((3, 4, 5), "complex128")
+    close(ours_of("fftn", z, s=(2, 6)), np.fft.fftn(z, s=(2, 6), axes=(1, 2)))
+
+
+def test_no_axes():
+    z = random((2, 3), "complex64")
+    out = ours_of("fftn", z, axes=())
+    assert np.asarray(out).tobytes() == z.tobytes()
+    assert xp.fft.fftn(xp.asarray(2.0)).dtype == xp.complex128
+    with pytest.raises(ValueError, match="axis"):
+        xp.fft.rfftn(xp.asarray([1.0]), axes=())
+    with pytest.raises(ValueError, match="axis"):
+        xp.fft.irfftn(xp.asarray(1.0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_imaginary_parts_that_cannot_be_are_ignored(dtype):
+    z = random((6,), "complex64" if dtype == "float32" else "complex128")
+    changed = z.copy()
+    changed[0] += 5j
+    changed[5] -= 7j
+    for n in (10, 11):
+        a, b = ours_of("irfft", z, n=n), ours_of("irfft", changed, n=n)
+        assert (np.asarray(a).tobytes() == np.asarray(b).tobytes()) == (n == 10)
+        assert a.dtype == getattr(xp, dtype)
+
+
+def test_rows_do_not_touch_each_other():
+    # One row of NaN or infinity leaves its neighbours, which share its registers, as they were.
+    for n, name in itertools.product([15, 16, 101, 1009], [*COMPLEX, *REAL]):
+        z = random((40, n), "complex128" if name in COMPLEX else "float64")
+        clean = np.asarray(ours_of(name, z))
+        z[7] = np.nan
+        z[20] = np.inf
+        out = np.asarray(ours_of(name, z))
+        rest = [i for i in range(40) if i not in (7, 20)]
+        assert out[rest].tobytes() == clean[rest].tobytes()
+        assert np.isnan(out[7]).any()
+
+
+def test_round_trips():
+    for n in (1, 2, 7, 30, 101, 1000, 70000):
+        z = random((n,), "complex128")
+        close(xp.fft.ifft(ours_of("fft", z)), z)
+        close(xp.fft.irfft(ours_of("rfft", z.real), n=n), z.real)
+        close(xp.fft.hfft(ours_of("ihfft", z.real), n=n), z.real)
+    z = random((5, 6, 7), "complex64")
+    close(xp.fft.ifftn(ours_of("fftn", z, norm="ortho"), norm="ortho"), z)
+    close(xp.fft.irfftn(ours_of("rfftn", z.real), s=(5, 6, 7), axes=(0, 1, 2)), z.real)
+
+
+def test_inputs_are_left_alone_and_may_be_read_only():
+    z = random((3, 300), "complex128")
+    kept = z.copy()
+    z.flags.writeable = False
+    for name in ["fft", "ifftn", "irfft", "irfftn", "fftshift"]:
+        ours_of(name, z)
+    assert z.tobytes() == kept.tobytes()
+
+
+def test_the_same_bits_on_any_number_of_threads():
+    code = """
+import hashlib, numpy as np, arrayx as xp
+rng = np.random.default_rng(0)
+digest = hashlib.sha256()
+for shape in [(1 << 17,), (100003,), (500, 500), (64, 64, 64)]:
+    x = rng.standard_normal(shape)
+    y = xp.fft.rfftn(xp.asarray(x))
+    digest.update(np.asarray(y).tobytes())
+    digest.update(np.asarray(xp.fft.irfftn(y)).tobytes())
+    digest.update(np.asarray(xp.fft.fft(xp.asarray(x + 1j), axis=0)).tobytes())
+print(digest.hexdigest())
+"""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"OMP_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for threads in ("1", "3", "4")
+    }
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("isa", ["baseline", "avx2", "avx512"])
+def test_every_instruction_set(isa):
+    code = """
+import numpy as np, arrayx as xp
+rng = np.random.default_rng(0)
+for n in [*range(1, 40), 101, 131, 256, 1000, 1009, 4099, 20000, 65537]:
+    for d, eps in (("complex128", 1e-14), ("complex64", 5e-6)):
+        z = (rng.standard_normal((3, n)) + 1j * rng.standard_normal((3, n))).astype(d)
+        for a, axis in ((z, 1), (np.ascontiguousarray(z.T), 0)):
+            for name in ("fft", "ifft", "irfft"):
+                kwargs = {"axis": axis, "n": n}
+                e = getattr(np.fft, name)(a, **kwargs)
+                g = np.asarray(getattr(xp.fft, name)(xp.asarray(a), **kwargs))
+                assert np.linalg.norm(g - e) <= eps * np.linalg.norm(e), (name, n, d)
+            e = np.fft.rfft(a.real, axis=axis)
+            g = np.asarray(xp.fft.rfft(xp.asarray(a.real), axis=axis))
+            assert np.linalg.norm(g - e) <= eps * np.linalg.norm(e), ("rfft", n, d)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"ARRAYX_ISA": isa, "OMP_NUM_THREADS": "2", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    if "does not have" in result.stderr or "only baseline" in result.stderr:
+        pytest.skip("not on this machine")
+    assert result.returncode == 0, result.stderr
+
+
+# ---- shapes and dtypes ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*COMPLEX, *REAL])
+def test_dtypes(name):
+    takes = ["float32", "float64"] + (["complex64", "complex128"] if name in COMPLEX else [])
+    for dtype in [
+        "bool",
+        "int8",
+        "uint8",
+        "int64",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ]:
+        x = xp.ones((4,), dtype=getattr(xp, dtype))
+        if dtype in takes:
+            real_result = name in ("irfft", "hfft")
+            single = dtype in ("float32", "complex64")
+            expected = (
+                ("float32" if single else "float64")
+                if real_result
+                else ("complex64" if single else "complex128")
+            )
+            assert getattr(xp.fft, name)(x).dtype == getattr(xp, expected)
+        else:
+            with pytest.raises(TypeError, match=dtype):
+                getattr(xp.fft, name)(x)
+
+
+@pytest.mark.parametrize("name", [*COMPLEX, *REAL])
+def test_empty_arrays(name):
+    dtype = xp.float64 if name in REAL else xp.complex128
+    function = getattr(xp.fft, name)
+    x = xp.zeros((0, 6), dtype=dtype)
+    expected = numpy_of(name, np.asarray(x))
+    assert function(x).shape == expected.shape
+    with pytest.raises(ValueError, match="n is "):
+        function(x, axis=0)
+    # Nothing but padding.
+    assert np.all(np.asarray(function(x, axis=0, n=4)) == 0)
+
+
+@pytest.mark.parametrize("name", [*COMPLEX, *REAL])
+def test_errors(name):
+    dtype = xp.float64 if name in REAL else xp.complex128
+    function = getattr(xp.fft, name)
+    x = xp.ones((3, 4), dtype=dtype)
+    for n in (0, -1, -5):
+        with pytest.raises(ValueError, match=f"n is {n}"):
+            function(x, n=n)
+    for axis in (2, -3):
+        with pytest.raises(IndexError, match=f"axis {axis}"):
+            function(x, axis=axis)
+    with pytest.raises(IndexError, match="axis"):
+        function(xp.asarray(1.0, dtype=dtype))
+    with pytest.raises(
+        ValueError, match="norm must be 'backward', 'ortho' or 'forward', not 'orto'"
+    ):
+        function(x, norm="orto")
+    with pytest.raises(TypeError, match="norm"):
+        function(x, norm=3)
+    with pytest.raises(TypeError, match="n must be"):
+        function(x, n=2.0)
+    with pytest.raises(TypeError, match="x must be"):
+        function([1.0, 2.0])
+
+
+def test_one_element_has_no_default_inverse_of_rfft():
+    for name in ("irfft", "hfft"):
+        with pytest.raises(ValueError, match="n is 0"):
+            ours_of(name, np.ones(1, complex))
+        close(ours_of(name, np.ones(1, complex), n=1), np.ones(1))
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn"])
+def test_errors_of_several_axes(name):
+    x = xp.ones((3, 4), dtype=xp.float64 if name == "rfftn" else xp.complex128)
+    function = getattr(xp.fft, name)
+    with pytest.raises(ValueError, match="same length"):
+        function(x, s=(3,), axes=(0, 1))
+    with pytest.raises(ValueError, match="more lengths"):
+        function(x, s=(3, 4, 5))
+    with pytest.raises(ValueError, match="s is 0"):
+        function(x, s=(3, 0), axes=(0, 1))
+    with pytest.raises(IndexError, match="axes"):
+        function(x, axes=(0, 2))
+    with pytest.raises(ValueError, match="norm"):
+        function(x, norm="")
+    with pytest.raises(TypeError, match="int64"):
+        function(xp.ones((3, 4), dtype=xp.int64))
+    with pytest.raises(ValueError, match="s is 0"):
+        function(xp.zeros((2, 0), dtype=x.dtype), s=(2, 0), axes=(0, 1))
+
+
+def test_too_large_a_length_is_an_error_not_a_crash():
+    for n in (1 << 50, (1 << 63) - 1):
+        with pytest.raises((ValueError, MemoryError, OverflowError)):
+            xp.fft.fft(xp.ones((4,), dtype=xp.complex128), n=n)
+        with pytest.raises((ValueError, MemoryError, OverflowError)):
+            xp.fft.irfft(xp.ones((4,), dtype=xp.complex128), n=n)
+
+
+# ---- frequencies and shifts -------------------------------------------------------------------
+
+
+@given(st.integers(1, 60), st.floats(0.01, 100))
+def test_frequencies(n, d):
+    np.testing.assert_allclose(np.asarray(xp.fft.fftfreq(n, d=d)), np.fft.fftfreq(n, d), rtol=1e-15)
+    np.testing.assert_allclose(
+        np.asarray(xp.fft.rfftfreq(n, d=d)), np.fft.rfftfreq(n, d), rtol=1e-15
+    )
+
+
+def test_frequencies_arguments():
+    for function in (xp.fft.fftfreq, xp.fft.rfftfreq):
+        assert function(4).dtype == xp.float64
+        assert function(4, dtype=xp.float32, device="cpu").dtype == xp.float32
+        assert function(1).tolist() == [0.0]
+        with pytest.raises(ValueError, match="n must be at least 1, not 0"):
+            function(0)
+        with pytest.raises(ValueError, match="n must be at least 1, not -3"):
+            function(-3)
+        with pytest.raises(ValueError, match="d must not be 0"):
+            function(3, d=0)
+        for dtype in (xp.int32, xp.complex64):
+            with pytest.raises(TypeError, match="dtype"):
+                function(3, dtype=dtype)
+
+
+@given(st.integers(0, 10**9))
+def test_shifts(seed):
+    draw = Draw(seed)
+    a = draw.array(draw.shape(min_dims=1))
+    axes = draw.choice([None, draw.sample(range(a.ndim), draw.randint(0, a.ndim))])
+    if axes and draw.random() < 0.3:
+        axes = axes[0]
+    for name in ("fftshift", "ifftshift"):
+        out = ours_of(name, a, axes=axes)
+        expected = getattr(np.fft, name)(a, axes=axes)
+        assert out.shape == expected.shape
+        assert np.asarray(out).tobytes() == np.ascontiguousarray(expected).tobytes()
+    with pytest.raises(IndexError, match="axes"):
+        ours_of("fftshift", a, axes=a.ndim)
+
+
+# ---- the cache of plans -----------------------------------------------------------------------
+
+
+def test_threads_share_the_cache():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(seed):
+        n = [30, 64, 101, 1009, 3000, 5000, 1 << 15, 70001][seed % 8]
+        z = random((n,), "complex128", seed)
+        close(ours_of("fft", z), np.fft.fft(z))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(64)))
+
+
+def test_transforms_leave_no_arrays_behind():
+    z = random((5, 3001), "complex128")
+    ours_of("fftn", z)
+    before = xp.memory.info("cpu").in_use
+    for _ in range(3):
+        ours_of("fftn", z)
+        ours_of("irfft", z)
+    assert xp.memory.info("cpu").in_use == before

@@ -1,0 +1,696 @@
+"""The linalg extension: against NumPy on random stacks of every dtype, size and layout; factors that
+multiply to what was factored; norms whose squares would overflow; matrices without a result."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import arrayx as xp
+
+FLOATING = ["float32", "float64", "complex64", "complex128"]
+LAYOUTS = ["plain", "transposed", "reversed", "strided", "broadcast"]
+SIZES = [0, 1, 2, 3, 5, 8, 33, 70]
+
+
+def eps(dtype):
+    return float(np.finfo(dtype).eps)
+
+
+def random(rng, shape, dtype):
+    values = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * rng.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def laid_out(a, layout):
+    """An arrayx array equal to `a` that lies in memory in another way; and `a` as it is there."""
+    if layout == "transposed":
+        return xp.matrix_transpose(xp.asarray(np.ascontiguousarray(a.swapaxes(-1, -2)))), a
+    if layout == "reversed":
+        return xp.asarray(np.ascontiguousarray(a[..., ::-1, ::-1]))[..., ::-1, ::-1], a
+    if layout == "strided":
+        wide = np.zeros((*a.shape[:-2], 2 * a.shape[-2], 3 * a.shape[-1]), a.dtype)
+        wide[..., ::2, ::3] = a
+        return xp.asarray(wide)[..., ::2, ::3], a
+    if layout == "broadcast" and a.ndim > 2 and a.shape[0] > 0:
+        return xp.broadcast_to(xp.asarray(a[0]), a.shape), np.broadcast_to(a[0], a.shape)
+    return xp.asarray(a), a
+
+
+def host(x):
+    return np.asarray(x)
+
+
+def close(x, expected, tolerance):
+    """Whether the difference is within `tolerance` of the largest element."""
+    x, expected = host(x), np.asarray(expected)
+    assert x.shape == expected.shape
+    assert x.dtype == expected.dtype
+    if expected.size:
+        scale = max(float(np.max(np.abs(expected))), 1e-30)
+        assert float(np.max(np.abs(x - expected))) <= tolerance * scale
+
+
+@st.composite
+def stacks(draw, square=False):
+    dtype = draw(st.sampled_from(FLOATING))
+    m = draw(st.sampled_from(SIZES))
+    n = m if square else draw(st.sampled_from(SIZES))
+    stack = draw(st.sampled_from([(), (1,), (4,), (2, 3), (0,), (2, 0)]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    return laid_out(random(rng, (*stack, m, n), dtype), draw(st.sampled_from(LAYOUTS)))
+
+
+def tolerance(a, factor=20):
+    return factor * max(a.shape[-2:], default=1) * eps(a.dtype)
+
+
+def adjoint(a):
+    return np.conj(np.swapaxes(a, -1, -2))
+
+
+def unit(a):
+    return np.broadcast_to(np.eye(a.shape[-1]), (*a.shape[:-2], a.shape[-1], a.shape[-1]))
+
+
+# ---- solutions ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(stacks(square=True), st.sampled_from([0, 1, 2, 7]), st.sampled_from(LAYOUTS))
+def test_solve_gives_what_numpy_gives(stack, k, layout):
+    x, a = stack
+    rng = np.random.default_rng(1)
+    right, b = laid_out(random(rng, (*a.shape[:-1], k), a.dtype), layout)
+    result = xp.linalg.solve(x, right)
+    assert host(result).shape == b.shape
+    assert host(result).dtype == a.dtype
+    if b.size:
+        residual = np.max(np.abs(a @ host(result) - b))
+        scale = np.max(np.abs(a)) * np.max(np.abs(host(result))) + np.max(np.abs(b))
+        assert residual <= tolerance(a) * scale
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "result"),
+    [
+        ((3, 3), (3,), (3,)),
+        ((2, 3, 3), (3,), (2, 3)),
+        ((2, 3, 3), (2, 3), None),  # two dimensions are a matrix, never a stack of vectors
+        ((3, 3, 3), (3, 3), (3, 3, 3)),
+        ((2, 1, 3, 3), (4, 3, 2), (2, 4, 3, 2)),
+        ((3, 3), (4, 5, 3, 2), (4, 5, 3, 2)),
+        ((3, 3), (0, 3, 2), (0, 3, 2)),
+        ((0, 0), (0,), (0,)),
+        ((0, 0), (0, 4), (0, 4)),
+        ((5, 0, 0), (0, 4), (5, 0, 4)),
+    ],
+)
+def test_solve_takes_only_one_dimension_for_a_vector(a, b, result):
+    rng = np.random.default_rng(2)
+    x1, x2 = random(rng, a, "float64"), random(rng, b, "float64")
+    if result is None:
+        with pytest.raises(ValueError, match="do not fit: x1 has 3 rows and x2 2"):
+            xp.linalg.solve(xp.asarray(x1), xp.asarray(x2))
+        return
+    out = host(xp.linalg.solve(xp.asarray(x1), xp.asarray(x2)))
+    assert out.shape == result
+    column = x2[:, None] if x2.ndim == 1 else x2
+    expected = np.linalg.solve(x1, column)
+    np.testing.assert_allclose(out, expected[..., 0] if x2.ndim == 1 else expected, rtol=1e-10)
+
+
+def test_solve_promotes():
+    x = xp.asarray(np.eye(2, dtype="float32"))
+    assert xp.linalg.solve(x, xp.asarray([1j, 2.0])).dtype == xp.complex128
+
+
+@settings(max_examples=150, deadline=None)
+@given(stacks(square=True))
+def test_inverse_and_determinant_give_what_numpy_gives(stack):
+    x, a = stack
+    expected = np.linalg.inv(a)
+    if a.size:
+        condition = float(np.max(np.linalg.cond(a.astype("complex128"))))
+        close(xp.linalg.inv(x), expected, tolerance(a) * condition)
+    else:
+        assert xp.linalg.inv(x).shape == a.shape
+    sign, log = np.linalg.slogdet(a)
+    result = xp.linalg.slogdet(x)
+    assert result._fields == ("sign", "logabsdet")
+    assert host(result.sign).dtype == sign.dtype
+    assert host(result.logabsdet).dtype == log.dtype
+    bound = tolerance(a) * (float(np.max(np.linalg.cond(a.astype("complex128")))) if a.size else 1)
+    np.testing.assert_allclose(host(result.sign), sign, atol=max(bound, 1e-6))
+    np.testing.assert_allclose(host(result.logabsdet), log, atol=bound, rtol=1e-5)
+    determinant = host(xp.linalg.det(x))
+    assert determinant.dtype == a.dtype
+    assert determinant.shape == log.shape
+    fits = log < 80  # in float32 too
+    close(determinant[fits], (sign[fits] * np.exp(log[fits])).astype(a.dtype), 1000 * bound)
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_determinant_does_not_overflow_on_the_way(dtype):
+    big = 1e30 if eps(dtype) > 1e-10 else 1e200
+    x = xp.asarray(np.diag([big, big, 1 / big, 1 / big]).astype(dtype))
+    assert complex(xp.linalg.det(x)) == pytest.approx(1, rel=1e-5)
+    tiny = xp.asarray(np.diag([1 / big] * 3 + [-1]).astype(dtype))
+    sign, log = xp.linalg.slogdet(tiny)
+    assert complex(sign) == -1
+    assert float(log) == pytest.approx(-3 * math.log(big), rel=1e-6)
+    assert complex(xp.linalg.det(tiny)) == 0
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_determinant_of_singular_and_of_empty_matrices(dtype):
+    x = xp.asarray(np.array([[[0, 0], [0, -1]], [[1, 2], [2, 4]]], dtype=dtype))
+    det = host(xp.linalg.det(x))
+    assert det.tolist() == [0, 0]
+    assert not np.signbit(det.real).any()
+    sign, log = xp.linalg.slogdet(x)
+    assert host(sign).tolist() == [0, 0]
+    assert host(log).tolist() == [-math.inf] * 2
+    nothing = xp.zeros((3, 0, 0), dtype=getattr(xp, dtype))
+    assert host(xp.linalg.det(nothing)).tolist() == [1] * 3
+    assert host(xp.linalg.slogdet(nothing).sign).tolist() == [1] * 3
+    assert host(xp.linalg.slogdet(nothing).logabsdet).tolist() == [0] * 3
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("n", [-3, -1, 0, 1, 2, 3, 7, 10])
+def test_matrix_power(dtype, n):
+    rng = np.random.default_rng(3)
+    a = random(rng, (4, 3, 3), dtype) / 2 + 2 * np.eye(3, dtype=dtype)
+    expected = np.linalg.matrix_power(a.astype("complex128"), n)
+    expected = expected if np.dtype(dtype).kind == "c" else expected.real
+    close(xp.linalg.matrix_power(xp.asarray(a), n), expected.astype(dtype), 1000 * eps(dtype))
+
+
+def test_matrix_power_of_one_is_a_copy():
+    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    y = xp.linalg.matrix_power(x, 1)
+    y[0, 0] = 9.0
+    assert float(x[0, 0]) == 1
+
+
+# ---- factorisations -------------------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(stacks(square=True), st.booleans())
+def test_cholesky_factors(stack, upper):
+    _, a = stack
+    n = a.shape[-1]
+    a = a @ adjoint(a) + n * np.eye(n, dtype=a.dtype)
+    below = np.tri(n, k=-1).astype(bool)
+    other = below if upper else below.T
+    x = a.copy()
+    x[..., other] = np.nan  # not read
+    factor = host(xp.linalg.cholesky(xp.asarray(x), upper=upper))
+    assert factor.shape == a.shape
+    assert factor.dtype == a.dtype
+    assert (factor[..., other] == 0).all()
+    close(adjoint(factor) @ factor if upper else factor @ adjoint(factor), a, tolerance(a))
+
+
+@settings(max_examples=150, deadline=None)
+@given(stacks(), st.sampled_from(["reduced", "complete"]))
+def test_qr_factors(stack, mode):
+    x, a = stack
+    result = xp.linalg.qr(x, mode=mode)
+    assert result._fields == ("Q", "R")
+    q, r = host(result.Q), host(result.R)
+    m, n = a.shape[-2:]
+    k = m if mode == "complete" else min(m, n)
+    assert q.shape == (*a.shape[:-2], m, k)
+    assert r.shape == (*a.shape[:-2], k, n)
+    assert q.dtype == r.dtype == a.dtype
+    close(q @ r, a, tolerance(a))
+    np.testing.assert_allclose(adjoint(q) @ q, unit(adjoint(q) @ q), atol=tolerance(a))
+    assert (np.tril(r, -1) == 0).all()
+    assert (np.diagonal(r, axis1=-2, axis2=-1).imag == 0).all()
+    expected = np.abs(np.diagonal(np.linalg.qr(a).R, axis1=-2, axis2=-1))
+    close(np.abs(np.diagonal(r, axis1=-2, axis2=-1)), expected, 100 * tolerance(a))
+
+
+@settings(max_examples=100, deadline=None)
+@given(stacks(square=True))
+def test_eigh_diagonalises(stack):
+    _, a = stack
+    a = a + adjoint(a)
+    above = np.tri(a.shape[-1], k=-1).T.astype(bool)
+    x = a.copy()
+    x[..., above] = np.nan  # not read
+    result = xp.linalg.eigh(xp.asarray(x))
+    assert result._fields == ("eigenvalues", "eigenvectors")
+    values, vectors = map(host, result)
+    assert vectors.dtype == a.dtype
+    close(values, np.linalg.eigvalsh(a), tolerance(a))
+    close(a @ vectors, vectors * values[..., None, :], tolerance(a, 40))
+    np.testing.assert_allclose(adjoint(vectors) @ vectors, unit(a), atol=tolerance(a))
+    close(xp.linalg.eigvalsh(xp.asarray(x)), values, tolerance(a))
+
+
+@settings(max_examples=100, deadline=None)
+@given(stacks(square=True))
+def test_eig_finds_eigenvectors(stack):
+    x, a = stack
+    result = xp.linalg.eig(x)
+    assert result._fields == ("eigenvalues", "eigenvectors")
+    values, vectors = map(host, result)
+    dtype = "complex64" if eps(a.dtype) > 1e-10 else "complex128"
+    assert values.dtype == vectors.dtype == dtype
+    assert values.shape == a.shape[:-1]
+    assert vectors.shape == a.shape
+    if a.size:
+        scale = float(np.max(np.linalg.norm(a, axis=(-2, -1))))
+        residual = a @ vectors - vectors * values[..., None, :]
+        assert float(np.max(np.abs(residual))) <= tolerance(a) * scale
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), 1, rtol=tolerance(a))
+    only = host(xp.linalg.eigvals(x))
+    assert only.dtype == dtype
+    assert only.shape == values.shape
+    if a.size:  # every value has a near one among the others
+        near = np.min(np.abs(only[..., :, None] - values[..., None, :]), axis=-1)
+        assert float(np.max(near)) <= 1000 * tolerance(a) * max(float(np.max(np.abs(only))), 1)
+
+
+@settings(max_examples=150, deadline=None)
+@given(stacks(), st.booleans())
+def test_svd_factors(stack, full):
+    x, a = stack
+    result = xp.linalg.svd(x, full_matrices=full)
+    assert result._fields == ("U", "S", "Vh")
+    u, s, vh = map(host, result)
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    assert u.shape == (*a.shape[:-2], m, m if full else k)
+    assert vh.shape == (*a.shape[:-2], n if full else k, n)
+    assert u.dtype == vh.dtype == a.dtype
+    close(s, np.linalg.svd(a, compute_uv=False), tolerance(a))
+    close(xp.linalg.svdvals(x), s, tolerance(a))
+    close((u[..., :k] * s[..., None, :]) @ vh[..., :k, :], a, tolerance(a))
+    np.testing.assert_allclose(adjoint(u) @ u, unit(adjoint(u) @ u), atol=tolerance(a))
+    np.testing.assert_allclose(vh @ adjoint(vh), unit(vh @ adjoint(vh)), atol=tolerance(a))
+
+
+# ---- ranks and pseudo-inverses ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_rank_counts_per_matrix(dtype):
+    a = np.zeros((2, 3, 4, 3), dtype)
+    rtol = np.array([1e-1, 1e-3, 1e-5], dtype="float32" if eps(dtype) > 1e-10 else "float64")
+    a[..., :3, :3] = np.diag([1, 1e-2, 1e-4])
+    x = xp.asarray(a)
+    assert host(xp.linalg.matrix_rank(x)).tolist() == [[3] * 3] * 2
+    ranks = xp.linalg.matrix_rank(x, rtol=xp.asarray(rtol))
+    assert ranks.dtype == xp.int64
+    assert host(ranks).tolist() == [[1, 2, 3]] * 2
+    assert host(xp.linalg.matrix_rank(x, rtol=xp.asarray(rtol[:2, None][:, :1]))).tolist() == [
+        [1] * 3,
+        [2] * 3,
+    ]
+    assert host(xp.linalg.matrix_rank(x, rtol=1e-3)).tolist() == [[2] * 3] * 2
+    assert host(xp.linalg.matrix_rank(x, rtol=1)).tolist() == [[0] * 3] * 2
+    assert host(xp.linalg.matrix_rank(xp.zeros((2, 3, 3)))).tolist() == [0, 0]
+    assert host(xp.linalg.matrix_rank(xp.zeros((2, 0, 3)))).tolist() == [0, 0]
+    pseudo = host(xp.linalg.pinv(x, rtol=xp.asarray(rtol)))
+    assert pseudo.shape == (2, 3, 3, 4)
+    assert pseudo.dtype == a.dtype
+    np.testing.assert_allclose(
+        np.diagonal(pseudo, axis1=-2, axis2=-1).real,
+        np.broadcast_to([[1, 0, 0], [1, 1e2, 0], [1, 1e2, 1e4]], (2, 3, 3)),
+        rtol=1e-5,
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(stacks())
+def test_pinv_gives_what_numpy_gives(stack):
+    x, a = stack
+    if not a.size:
+        assert xp.linalg.pinv(x).shape == (*a.shape[:-2], a.shape[-1], a.shape[-2])
+        return
+    condition = float(np.max(np.linalg.cond(a.astype("complex128"))))
+    if condition * eps(a.dtype) < 1e-3:
+        close(xp.linalg.pinv(x), np.linalg.pinv(a), tolerance(a) * condition)
+
+
+def test_rank_of_ill_conditioned_matrices():
+    n = 8
+    hilbert = 1 / (np.arange(n)[:, None] + np.arange(n)[None, :] + 1)
+    assert int(xp.linalg.matrix_rank(xp.asarray(hilbert))) == n
+    assert int(xp.linalg.matrix_rank(xp.asarray(hilbert.astype("float32")))) == int(
+        np.linalg.matrix_rank(hilbert.astype("float32"))
+    )
+    b = hilbert @ np.ones(n)
+    x = host(xp.linalg.solve(xp.asarray(hilbert), xp.asarray(b)))
+    assert np.max(np.abs(hilbert @ x - b)) < 1e-14 * n
+
+
+# ---- norms --------------------------------------------------------------------------------------------
+
+ORDERS = [0, 1, 2, 3, 4.5, 0.5, -0.5, -1, -2, -3, 100, math.inf, -math.inf]
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (2, 1), (0, 1, 2), ()])
+def test_vector_norm_gives_the_definition(dtype, order, axis):
+    rng = np.random.default_rng(4)
+    a = random(rng, (3, 4, 5), dtype)
+    size = np.abs(a.astype("complex256"))
+    axes = tuple(range(3)) if axis is None else axis
+    if order == 0:
+        expected = np.sum(size != 0, axis=axes).astype(size.dtype)
+    elif math.isinf(order):
+        expected = (np.max if order > 0 else np.min)(size, axis=axes)
+    else:
+        expected = np.sum(size**order, axis=axes) ** (1 / np.longdouble(order))
+    for view in (
+        xp.asarray(a),
+        xp.permute_dims(xp.asarray(a.transpose(2, 0, 1).copy()), (1, 2, 0)),
+    ):
+        result = host(xp.linalg.vector_norm(view, axis=axis, ord=order))
+        assert result.dtype == np.finfo(dtype).dtype
+        assert result.shape == np.shape(expected)
+        np.testing.assert_allclose(result, expected, rtol=8 * eps(dtype))
+        kept = xp.linalg.vector_norm(view, axis=axis, ord=order, keepdims=True)
+        shape = tuple(
+            1 if axis is None or i in np.atleast_1d(np.mod(axes, 3)) else n
+            for i, n in enumerate(a.shape)
+        )
+        assert kept.shape == shape
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("order", [1.5, 2, 3, -1, -2, -2.5])
+def test_vector_norm_of_huge_and_tiny_values(dtype, order):
+    single = eps(dtype) > 1e-10
+    huge, tiny = (1e38, 1e-40) if single else (1e307, 1e-310)
+    a = np.array([[3, 4], [huge, huge / 2], [3 * tiny, 4 * tiny], [0, 0], [0, huge]], dtype=dtype)
+    with np.errstate(all="ignore"):
+        wide = np.abs(a.astype("complex256"))
+        expected = np.sum(wide**order, axis=1) ** (1 / np.longdouble(order))
+    result = host(xp.linalg.vector_norm(xp.asarray(a), axis=1, ord=order))
+    smallest = float(np.finfo(dtype).smallest_subnormal)
+    np.testing.assert_allclose(
+        result, expected.astype(result.dtype), rtol=8 * eps(dtype), atol=smallest
+    )
+    assert result[3] == 0
+
+
+@pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3, math.inf])
+def test_vector_norm_of_nan_and_infinity(order):
+    a = np.array([[1.0, math.nan], [1.0, -math.inf], [math.inf, math.nan]])
+    result = host(xp.linalg.vector_norm(xp.asarray(a), axis=1, ord=order))
+    if order == 0:
+        assert result.tolist() == [2, 2, 2]
+    else:
+        assert math.isnan(result[0])
+        assert result[1] == math.inf
+        assert math.isnan(result[2])
+
+
+def test_vector_norm_of_nothing():
+    x = xp.zeros((2, 0))
+    for order in ORDERS:
+        expected = 0.0 if order >= 0 else math.inf
+        assert host(xp.linalg.vector_norm(x, axis=1, ord=order)).tolist() == [expected] * 2
+        assert xp.linalg.vector_norm(x, axis=0, ord=order).shape == (0,)
+        assert float(xp.linalg.vector_norm(x, ord=order)) == expected
+
+
+@pytest.mark.parametrize("order", ["fro", "nuc", None, 1, -1, 2, -2, math.inf, -math.inf])
+@settings(max_examples=20, deadline=None)
+@given(stacks())
+def test_matrix_norm_gives_what_numpy_gives(order, stack):
+    x, a = stack
+    result = host(xp.linalg.matrix_norm(x, ord=order))
+    kept = xp.linalg.matrix_norm(x, ord=order, keepdims=True)
+    assert kept.shape == (*a.shape[:-2], 1, 1)
+    assert result.dtype == np.finfo(a.dtype).dtype
+    assert result.shape == a.shape[:-2]
+    if 0 in a.shape[-2:]:
+        nothing = (
+            order in (-2,)
+            or (order == -1 and a.shape[-1] == 0)
+            or (order == -math.inf and a.shape[-2] == 0)
+        )
+        assert (result == (math.inf if nothing else 0)).all()
+    else:
+        expected = np.linalg.norm(a, ord=order, axis=(-2, -1))
+        bound = tolerance(a) * np.linalg.norm(a, axis=(-2, -1))
+        assert (np.abs(result - expected) <= bound).all()
+
+
+# ---- products and diagonals ------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["int8", "uint8", "int64", *FLOATING]), st.integers(-3, -1), st.data())
+def test_cross_gives_what_numpy_gives(dtype, axis, data):
+    sizes = data.draw(
+        st.lists(st.sampled_from([(2, 2), (1, 2), (2, 1), (0, 0), (0, 1)]), min_size=2, max_size=2)
+    )
+    rng = np.random.default_rng(5)
+    shapes = [[pair[i] for pair in sizes] for i in range(2)]
+    for shape in shapes:
+        shape.insert(axis + 3, 3)
+    if np.dtype(dtype).kind in "iu":
+        arrays = [rng.integers(0, 50, shape).astype(dtype) for shape in shapes]
+    else:
+        arrays = [random(rng, shape, dtype) for shape in shapes]
+    expected = np.cross(*(np.moveaxis(a, axis, -1) for a in arrays))
+    expected = np.moveaxis(expected, -1, axis)
+    result = xp.linalg.cross(*(xp.asarray(a) for a in arrays), axis=axis)
+    close(result, expected, 4 * eps(dtype) if np.dtype(dtype).kind in "fc" else 0)
+
+
+def test_outer_multiplies_all_pairs():
+    assert host(xp.linalg.outer(xp.asarray([1, 2]), xp.asarray([3.0]))).tolist() == [[3], [6]]
+    assert xp.linalg.outer(xp.zeros(0), xp.zeros(3)).shape == (0, 3)
+    assert host(xp.linalg.outer(xp.asarray([1j]), xp.asarray([1j]))).tolist() == [[-1]]
+
+
+@pytest.mark.parametrize("offset", [-9, -3, -1, 0, 1, 2, 4, 9])
+@pytest.mark.parametrize("shape", [(3, 4), (2, 4, 3), (0, 3), (2, 0, 0)])
+def test_diagonals_and_traces(shape, offset):
+    a = np.arange(math.prod(shape), dtype="uint8").reshape(shape)
+    x = xp.asarray(a)
+    expected = np.diagonal(a, offset, -2, -1)
+    view = xp.linalg.diagonal(x, offset=offset)
+    np.testing.assert_array_equal(host(view), expected)
+    trace = xp.linalg.trace(x, offset=offset)
+    assert trace.dtype == xp.uint64
+    np.testing.assert_array_equal(host(trace), expected.sum(-1))
+    assert xp.linalg.trace(x, offset=offset, dtype=xp.float32).dtype == xp.float32
+    if view.size:
+        view[...] = 0
+        assert int(xp.sum(xp.linalg.trace(x, offset=offset))) == 0
+
+
+def test_traces_have_the_standards_dtypes():
+    for given_dtype, dtype in [
+        ("int8", "int64"),
+        ("uint32", "uint64"),
+        ("float32", "float32"),
+        ("complex64", "complex64"),
+    ]:
+        x = xp.ones((2, 2), dtype=getattr(xp, given_dtype))
+        assert xp.linalg.trace(x).dtype == getattr(xp, dtype)
+
+
+def test_the_main_namespace_is_aliased():
+    for name in ("matmul", "matrix_transpose", "tensordot", "vecdot"):
+        assert getattr(xp.linalg, name) is getattr(xp, name)
+
+
+# ---- layouts and threads -----------------------------------------------------------------------------------
+
+FACTORISATIONS = [
+    xp.linalg.inv,
+    xp.linalg.det,
+    xp.linalg.slogdet,
+    xp.linalg.qr,
+    xp.linalg.eigh,
+    xp.linalg.eig,
+    xp.linalg.svd,
+    xp.linalg.svdvals,
+    xp.linalg.pinv,
+    xp.linalg.matrix_rank,
+    lambda x: xp.linalg.solve(x, x[..., :2]),
+    lambda x: xp.linalg.cholesky(x @ xp.conj(xp.matrix_transpose(x)) + 9 * xp.eye(x.shape[-1])),
+]
+
+
+def flat(result):
+    return [host(r).tobytes() for r in (result if isinstance(result, tuple) else (result,))]
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("n", [3, 65])
+@pytest.mark.parametrize("function", FACTORISATIONS[:-1])
+def test_layout_does_not_change_a_bit(function, n, dtype):
+    a = random(np.random.default_rng(6), (2, n, n), dtype)
+    expected = flat(function(xp.asarray(a)))
+    for layout in LAYOUTS[:-1]:
+        assert flat(function(laid_out(a, layout)[0])) == expected
+
+
+THREADS = """
+import hashlib, numpy as np, arrayx as xp
+digest = hashlib.sha256()
+for n, count in ((3, 5000), (40, 60), (150, 20)):
+    a = np.random.default_rng(7).standard_normal((count, n, n))
+    x = xp.asarray(a)
+    for f in (xp.linalg.inv, xp.linalg.det, xp.linalg.svd, xp.linalg.eigh, xp.linalg.qr,
+              lambda x: xp.linalg.solve(x, x[..., :2])):
+        r = f(x)
+        for part in r if isinstance(r, tuple) else (r,):
+            digest.update(np.asarray(part).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_the_number_of_threads_does_not_change_a_bit():
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", THREADS],
+            env={**os.environ, "OMP_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        ).stdout
+        for threads in ("1", "3", "4")
+    }
+    assert len(digests) == 1
+
+
+# ---- what has no result -----------------------------------------------------------------------------------
+
+E = xp.linalg.LinAlgError
+f2, f3 = xp.eye(2), xp.ones((2, 3))
+i2 = xp.ones((2, 2), dtype=xp.int64)
+v = xp.ones(3)
+singular = xp.asarray(np.stack([np.eye(3), np.ones((3, 3)), np.eye(3)])[None])
+
+BAD = [
+    (lambda: xp.linalg.inv(singular), E, r"inv: matrix \(0, 1\) of x, whose shape is "
+     r"\(1, 3, 3, 3\), is singular"),
+    (lambda: xp.linalg.inv(xp.zeros((2, 2))), E, r"inv: x, of shape \(2, 2\), is singular"),
+    (lambda: xp.linalg.solve(singular, v), E, r"solve: matrix \(0, 1\) of x1"),
+    (lambda: xp.linalg.solve(singular, xp.ones((5, 1, 3, 2))), E, r"matrix \(0, 1\) of x1"),
+    (lambda: xp.linalg.solve(xp.zeros((2, 2)), xp.ones((4, 2, 2))), E, r"x1, of shape \(2, 2\), is"),
+    (lambda: xp.linalg.matrix_power(singular, -2), E, r"matrix_power: matrix \(0, 1\) of x"),
+    (lambda: xp.linalg.cholesky(-singular), E, r"matrix \(0, 0\) of x.* is not positive definite"),
+    (lambda: xp.linalg.inv(i2), TypeError, "inv: x has dtype int64; it must be a floating-point"),
+    (lambda: xp.linalg.solve(f2, i2), TypeError, "solve: x2 has dtype int64"),
+    (lambda: xp.linalg.svd(i2 > 0), TypeError, "svd: x has dtype bool"),
+    (lambda: xp.linalg.vector_norm(i2), TypeError, "vector_norm: x has dtype int64"),
+    (lambda: xp.linalg.matrix_norm(i2), TypeError, "matrix_norm: x has dtype int64"),
+    (lambda: xp.linalg.matrix_power(i2, 2), TypeError, "matrix_power: x has dtype int64"),
+    (lambda: xp.linalg.trace(i2 > 0), TypeError, "trace: x has dtype bool"),
+    (lambda: xp.linalg.matrix_rank(f2, rtol=xp.ones((), dtype=xp.int64)), TypeError, "rtol has dtype"),
+    (lambda: xp.linalg.matrix_rank(f2, rtol=1j), TypeError, "rtol is a Python complex"),
+    (lambda: xp.linalg.pinv(f2, rtol=xp.ones(2)), ValueError, r"rtol has shape \(2,\); it must broad"),
+    (lambda: xp.linalg.matrix_power(f2, 1.5), TypeError, "n must be an int, not float"),
+    (lambda: xp.linalg.inv(f3), ValueError, r"inv: x has shape \(2, 3\); its matrices must be square"),
+    (lambda: xp.linalg.svd(v), ValueError, r"svd: x has shape \(3,\); it must have at least 2 dim"),
+    (lambda: xp.linalg.diagonal(v), ValueError, "at least 2 dim"),
+    (lambda: xp.linalg.trace(v), ValueError, "at least 2 dim"),
+    (lambda: xp.linalg.solve(f2, v), ValueError, r"\(2, 2\) and \(3,\) do not fit"),
+    (lambda: xp.linalg.solve(f2, xp.ones(())), ValueError, r"x2 has shape \(\)"),
+    (lambda: xp.linalg.solve(xp.ones((3, 2, 2)), xp.ones((4, 2, 1))), ValueError, "broadcast"),
+    (lambda: xp.linalg.qr(f2, mode="full"), ValueError, "mode must be 'reduced' or 'complete', not "
+     "'full'"),
+    (lambda: xp.linalg.qr(f2, mode=1), TypeError, "mode must be 'reduced' or 'complete', not int"),
+    (lambda: xp.linalg.matrix_norm(f2, ord=3), ValueError, "ord must be 'fro', 'nuc', .*not 3"),
+    (lambda: xp.linalg.matrix_norm(f2, ord="f"), ValueError, "ord must be 'fro', .*not 'f'"),
+    (lambda: xp.linalg.vector_norm(f2, ord="fro"), TypeError, "ord must be an int or a float"),
+    (lambda: xp.linalg.vector_norm(f2, axis=2), IndexError, "axis 2 is out of range"),
+    (lambda: xp.linalg.vector_norm(f2, axis=(0, -2)), ValueError, "twice"),
+    (lambda: xp.linalg.cross(v, v, axis=0), IndexError, "axis 0 is out of range"),
+    (lambda: xp.linalg.cross(v, xp.ones(1)), ValueError, "must have 3 elements"),
+    (lambda: xp.linalg.outer(f2, v), ValueError, r"shapes \(2, 2\) and \(3,\)"),
+    (lambda: xp.linalg.cross(v > 0, v), TypeError, "cross: x1 has dtype bool"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_bad_input_is_named(number):
+    call, exception, words = BAD[number]
+    with pytest.raises(exception, match=words) as caught:
+        call()
+    assert caught.type is exception
+
+
+def test_linalg_error_is_a_value_error():
+    assert issubclass(xp.linalg.LinAlgError, ValueError)
+    assert xp.linalg.LinAlgError.__module__ == "arrayx.linalg"
+    assert "singular" in xp.linalg.LinAlgError.__doc__
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 150])
+def test_nan_and_infinity_never_hang(bad, n, dtype):
+    linalg = xp.linalg
+    rng = np.random.default_rng(8)
+    a = random(rng, (3, n, n), dtype) / np.sqrt(n).astype(dtype)
+    a[1, -1, 0] = bad
+    x = xp.asarray(a)
+    message = r"matrix \(1,\) of x.*contains a NaN or an infinity"
+    for function in (
+        linalg.svd,
+        linalg.svdvals,
+        linalg.eigh,
+        linalg.eigvalsh,
+        linalg.eig,
+        linalg.eigvals,
+        linalg.pinv,
+        linalg.matrix_rank,
+    ):
+        with pytest.raises(linalg.LinAlgError, match=message):
+            function(x)
+    with pytest.raises(linalg.LinAlgError, match=r"matrix \(1,\) of x.*NaN or an infinity"):
+        linalg.cholesky(x @ xp.conj(xp.matrix_transpose(x)) + n * xp.eye(n))
+    results = [linalg.det(x), *linalg.slogdet(x), *linalg.qr(x)]
+    for function in (linalg.inv, lambda y: linalg.solve(y, y)):
+        try:
+            results.append(function(x))
+        except linalg.LinAlgError:
+            assert not math.isnan(bad)
+    for result in results:
+        assert np.isfinite(host(result)[[0, 2]]).all()
+    if math.isnan(bad):
+        assert np.isnan(host(results[0])[1])
+        assert np.isnan(host(results[-1])[1]).any()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_can_factor():
+    code = (
+        "import os, arrayx as xp\n"
+        "x = xp.linalg.svdvals(xp.ones((400, 20, 20)) + xp.eye(20))\n"
+        "y = xp.linalg.inv(xp.eye(300) * 2)\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    z = xp.linalg.svdvals(xp.ones((400, 20, 20)) + xp.eye(20))\n"
+        "    w = xp.linalg.inv(xp.eye(300) * 2)\n"
+        "    os._exit(0 if bool(xp.all(x == z)) and bool(xp.all(w == y)) else 1)\n"
+        "assert os.waitpid(pid, 0)[1] == 0\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
