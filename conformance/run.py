@@ -255,7 +255,7 @@ def consumer(options: argparse.Namespace) -> int:
     )
     # Node names start at the package, whatever lies in the working directory.
     command = [*paths, f"--rootdir={package.parent}", "-c", os.devnull, "-p", "no:cacheprovider"]
-    command += ["--tb=short", "--disable-warnings", *project.select, *selection(options)]
+    command += ["--tb=native", "--disable-warnings", *project.select, *selection(options)]
     if project.plugin is not None:
         command += ["-p", project.plugin]
     status, report = run_pytest(

@@ -10,6 +10,9 @@ namespace {
 
 inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an L1 or stay in L2
 
+// Bytes of a result from which on it is written past the caches: more than a core's share of them.
+inline constexpr std::int64_t stream_from = std::int64_t{1} << 24;
+
 // Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer
 // can hold a packed block and the other half its cast.
 int block_elements(int largest_itemsize) {
@@ -174,16 +177,32 @@ void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kerne
     // read from its block.
     std::int64_t chunk = std::max<std::int64_t>(parallel_grain / std::max(bytes_per_element, 1), 1);
     chunk = (chunk + 63) / 64 * 64;
+    const int out_size = itemsize(operands[out].memory);
+    char* const out_data = operands[out].data;
+    // A large result goes past the caches, by way of a block in L1; not where it overwrites an
+    // operand, whose lines have been fetched already.
+    bool streamed =
+        total * out_size >= stream_from && reinterpret_cast<std::uintptr_t>(out_data) % 64 == 0;
+    for (int k = 0; k < out; ++k) streamed &= operands[k].data != out_data;
     parallel_for((total + chunk - 1) / chunk, total * bytes_per_element, [&](std::int64_t c) {
+      alignas(64) char scratch[scratch_bytes / 2];
       const std::int64_t end = std::min(total, (c + 1) * chunk);
-      const std::int64_t step = any_constant ? block : chunk;
+      const std::int64_t step = any_constant || streamed ? block : chunk;
       for (std::int64_t i = c * chunk; i < end; i += step) {
         const void* in[plan_operands];
         for (int k = 0; k < out; ++k) {
           in[k] = constant[k] ? constants[k] : operands[k].data + i * itemsize(operands[k].memory);
         }
-        kernel(in, operands[out].data + i * itemsize(operands[out].memory),
-               std::min(step, end - i));
+        const std::int64_t n = std::min(step, end - i);
+        char* const target = out_data + i * out_size;
+        if (!streamed) {
+          kernel(in, target, n);
+          continue;
+        }
+        kernel(in, scratch, n);
+        const std::int64_t whole = n * out_size / 64 * 64;
+        table.stream(scratch, target, whole);
+        std::memcpy(target + whole, scratch + whole, n * out_size - whole);
       }
     });
     return;

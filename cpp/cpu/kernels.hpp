@@ -24,6 +24,9 @@ struct Strides2D {
 };
 using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Strides2D out_strides,
                             std::int64_t rows, std::int64_t columns);
+// Copies past the caches: `out` is 64-byte aligned and `bytes` a multiple of 64. For results too
+// large to be read again soon, whose lines would otherwise be fetched only to be overwritten.
+using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes);
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }
@@ -41,6 +44,7 @@ struct KernelTable {
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
   CastKernel cast[dtype_count][dtype_count] = {};
   CopyKernel copy[5] = {};
+  StreamKernel stream = nullptr;
   IntegerMatmulKernel matmul[dtype_count] = {};
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64

@@ -565,8 +565,9 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
 
 // ---- singular values ----------------------------------------------------------------------------
 
-// Row-major A is column-major transpose(A) = V S U, where A = transpose(U) S transpose(V): LAPACK
-// writes both factors row-major.
+// A is handed over column-major. As transpose(A) = V S U it would need no rearranging, but the
+// signs of the singular vectors, which LAPACK is free to choose, would be others than NumPy's:
+// SciPy's tests of random numbers that are made with them do not hold then.
 template <class T>
 std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s,
                     const Operand* vh) {
@@ -589,10 +590,10 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
                        R* real_work, blas_int* int_work) {
     blas_int info = 0;
     if constexpr (Lapack<T>::complex) {
-      f.gesdd(job, &n, &m, matrix, &n, values, left, &n, right, &u_columns, work, &size, real_work,
+      f.gesdd(job, &m, &n, matrix, &m, values, left, &m, right, &vh_rows, work, &size, real_work,
               int_work, &info, 1);
     } else {
-      f.gesdd(job, &n, &m, matrix, &n, values, left, &n, right, &u_columns, work, &size, int_work,
+      f.gesdd(job, &m, &n, matrix, &m, values, left, &m, right, &vh_rows, work, &size, int_work,
               &info, 1);
     }
     return info;
@@ -608,16 +609,24 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
   Workspace w;
   const std::int64_t matrix = w.add<T>(m * n), work = w.add<T>(size);
   const std::int64_t real_work = w.add<R>(real_size), int_work = w.add<blas_int>(8 * k);
+  const std::int64_t left_at = w.add<T>(u ? m * u_columns : 0);
+  const std::int64_t right_at = w.add<T>(vh ? vh_rows * n : 0);
   const std::int64_t elements = full ? most * most : m * n;
   return for_each_matrix(
       a.count, elements, 8.0 * elements * k, w, [&](char* memory, std::int64_t i) {
         T* x = part<T>(memory, matrix);
-        pack(a, i, x, Order::rows);
+        pack(a, i, x, Order::columns);
         // With an infinity in the matrix OpenBLAS 0.3.31 has been seen not to return.
         if (!all_finite(x, m * n)) return false;
-        return run(x, output<R>(s, i, k), vh ? output<T>(*vh, i, vh_rows * n) : nullptr,
-                   u ? output<T>(*u, i, m * u_columns) : nullptr, part<T>(memory, work), size,
-                   part<R>(memory, real_work), part<blas_int>(memory, int_work)) == 0;
+        T* left = u ? part<T>(memory, left_at) : nullptr;
+        T* right = vh ? part<T>(memory, right_at) : nullptr;
+        if (run(x, output<R>(s, i, k), left, right, part<T>(memory, work), size,
+                part<R>(memory, real_work), part<blas_int>(memory, int_work)) != 0) {
+          return false;
+        }
+        if (u) unpack(left, m, u_columns, output<T>(*u, i, m * u_columns));
+        if (vh) unpack(right, vh_rows, n, output<T>(*vh, i, vh_rows * n));
+        return true;
       });
 }
 

@@ -216,9 +216,31 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
   }
 }
 
+void stream(const void* in, void* out, std::int64_t bytes) {
+  const char* p = static_cast<const char*>(in);
+  char* q = static_cast<char*>(out);
+#if defined(__x86_64__)
+  for (i64 i = 0; i < bytes; i += ops::vector_bytes) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(q + i), _mm512_loadu_si512(p + i));
+#elif defined(__AVX2__)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(q + i),
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i)));
+#else
+    _mm_stream_si128(reinterpret_cast<__m128i*>(q + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + i)));
+#endif
+  }
+  _mm_sfence();
+#else
+  std::memcpy(q, p, bytes);
+#endif
+}
+
 }  // namespace
 
 void fill_copy(KernelTable& table) {
+  table.stream = &stream;
   fill_casts<Boolean>(table, DType::bool_);
   fill_casts<i8>(table, DType::int8);
   fill_casts<i16>(table, DType::int16);
