@@ -127,10 +127,14 @@ class iinfo_object(_Limits):
 
 def _dtype_of(function: str, type: object) -> DType:
     dtype = type.dtype if isinstance(type, Array) else type
-    if not isinstance(dtype, DType):
+    if isinstance(dtype, DType):
+        return dtype
+    try:  # NumPy's dtypes and Python's types, wherever a dtype is an argument
+        return _core.empty(0, dtype, None).dtype
+    except TypeError:
         name = type.__class__.__name__
-        raise TypeError(f"{function}: type must be a dtype of arrayx or an array, not {name}")
-    return dtype
+        message = f"{function}: type must be a dtype of arrayx or an array, not {name}"
+        raise TypeError(message) from None
 
 
 def finfo(type: DType | Array, /) -> finfo_object:

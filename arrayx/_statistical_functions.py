@@ -167,6 +167,7 @@ def mean(
     *,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
+    dtype: DType | None = None,
 ) -> Array:
     """The arithmetic mean of elements, of all or along axes.
 
@@ -178,6 +179,8 @@ def mean(
         The dimensions to reduce. Default: all of them.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
+    dtype : DType, optional
+        The dtype to cast `x` to first. The standard has no such argument; NumPy does.
 
     Returns
     -------
@@ -200,6 +203,8 @@ def mean(
     >>> xp.mean(xp.asarray([[1.0, 2.0], [3.0, 5.0]]), axis=0)
     array([2. , 3.5])
     """
+    if dtype is not None:
+        x = _core.astype(x, dtype, False, None)
     return _core.mean(x, axis, keepdims)
 
 

@@ -2,6 +2,7 @@
 with itself: the same bits for every layout and number of threads."""
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -278,7 +279,7 @@ print(digest.hexdigest())
     digests = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"OMP_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)},
+            env={**os.environ, "OMP_NUM_THREADS": threads},
             capture_output=True,
             check=True,
             text=True,
@@ -308,7 +309,7 @@ for n in [*range(1, 40), 101, 131, 256, 1000, 1009, 4099, 20000, 65537]:
 """
     result = subprocess.run(
         [sys.executable, "-c", code],
-        env={"ARRAYX_ISA": isa, "OMP_NUM_THREADS": "2", "PYTHONPATH": ":".join(sys.path)},
+        env={**os.environ, "ARRAYX_ISA": isa, "OMP_NUM_THREADS": "2"},
         capture_output=True,
         text=True,
     )
