@@ -173,12 +173,7 @@ def empty(
 
 
 def empty_like(
-    x: Array,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    shape: int | tuple[int, ...] | None = None,
+    x: Array, /, *, dtype: DType | None = None, device: Device | str | None = None
 ) -> Array:
     """An array of the shape of another whose elements are not set to anything.
 
@@ -190,8 +185,6 @@ def empty_like(
         Default: that of `x`.
     device : Device or str, optional
         Default: that of `x`.
-    shape : int or tuple of int, optional
-        Default: that of `x`. The standard has no such argument; NumPy does.
 
     Returns
     -------
@@ -203,8 +196,6 @@ def empty_like(
     >>> xp.empty_like(xp.zeros((2, 3))).shape
     (2, 3)
     """
-    if shape is not None:
-        return _core.empty(shape, dtype or x.dtype, device or x.device)
     return _core.empty_like(x, dtype, device)
 
 
@@ -342,7 +333,6 @@ def full_like(
     *,
     dtype: DType | None = None,
     device: Device | str | None = None,
-    shape: int | tuple[int, ...] | None = None,
 ) -> Array:
     """An array of the shape of another whose elements are all one value.
 
@@ -356,8 +346,6 @@ def full_like(
         Default: that of `x`.
     device : Device or str, optional
         Default: that of `x`.
-    shape : int or tuple of int, optional
-        Default: that of `x`. The standard has no such argument; NumPy does.
 
     Returns
     -------
@@ -376,8 +364,6 @@ def full_like(
     >>> xp.full_like(xp.asarray([1.0, 2.0]), 7)
     array([7., 7.])
     """
-    if shape is not None:
-        return _core.full(shape, fill_value, dtype or x.dtype, device or x.device)
     return _core.full_like(x, fill_value, dtype, device)
 
 
@@ -504,12 +490,7 @@ def ones(
 
 
 def ones_like(
-    x: Array,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    shape: int | tuple[int, ...] | None = None,
+    x: Array, /, *, dtype: DType | None = None, device: Device | str | None = None
 ) -> Array:
     """An array of ones of the shape of another.
 
@@ -521,8 +502,6 @@ def ones_like(
         Default: that of `x`.
     device : Device or str, optional
         Default: that of `x`.
-    shape : int or tuple of int, optional
-        Default: that of `x`. The standard has no such argument; NumPy does.
 
     Returns
     -------
@@ -535,8 +514,6 @@ def ones_like(
     array([[1, 1],
            [1, 1]])
     """
-    if shape is not None:
-        return _core.ones(shape, dtype or x.dtype, device or x.device)
     return _core.ones_like(x, dtype, device)
 
 
@@ -642,12 +619,7 @@ def zeros(
 
 
 def zeros_like(
-    x: Array,
-    /,
-    *,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    shape: int | tuple[int, ...] | None = None,
+    x: Array, /, *, dtype: DType | None = None, device: Device | str | None = None
 ) -> Array:
     """An array of zeros of the shape of another.
 
@@ -659,8 +631,6 @@ def zeros_like(
         Default: that of `x`.
     device : Device or str, optional
         Default: that of `x`.
-    shape : int or tuple of int, optional
-        Default: that of `x`. The standard has no such argument; NumPy does.
 
     Returns
     -------
@@ -673,6 +643,4 @@ def zeros_like(
     array([[0, 0],
            [0, 0]])
     """
-    if shape is not None:
-        return _core.zeros(shape, dtype or x.dtype, device or x.device)
     return _core.zeros_like(x, dtype, device)

@@ -8,6 +8,8 @@ from ._data_types import all_dtypes, complex64, complex128, dtypes_named, float3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._core import Device
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -125,7 +127,7 @@ class iinfo_object(_Limits):
         self.dtype: DType = dtype
 
 
-def _dtype_of(function: str, type: object) -> DType:
+def _dtype_of(function: str, type: Any) -> DType:
     dtype = type.dtype if isinstance(type, Array) else type
     if isinstance(dtype, DType):
         return dtype

@@ -136,7 +136,7 @@ def acos(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def acos(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -167,7 +167,7 @@ def acosh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def acosh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -231,7 +231,7 @@ def asin(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -241,7 +241,7 @@ def asin(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -262,7 +262,7 @@ def asinh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def asinh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -292,7 +292,7 @@ def atan(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -302,7 +302,7 @@ def atan(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -323,8 +323,7 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
-        least one is an array.
+        Operands, broadcast against each other; dtypes real floating. At least one is an array.
 
     Returns
     -------
@@ -334,7 +333,7 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real-valued, or the dtypes do not promote.
+        If a dtype is not real floating, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -356,7 +355,7 @@ def atanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -366,7 +365,7 @@ def atanh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -665,8 +664,7 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
-        least one is an array.
+        Operands, broadcast against each other; dtypes real floating. At least one is an array.
 
     Returns
     -------
@@ -676,7 +674,7 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real-valued, or the dtypes do not promote.
+        If a dtype is not real floating, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -698,7 +696,7 @@ def cos(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -708,7 +706,7 @@ def cos(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -728,7 +726,7 @@ def cosh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -738,7 +736,7 @@ def cosh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Examples
     --------
@@ -754,7 +752,7 @@ def divide(x1: Array | int | float | complex, x2: Array | int | float | complex,
     Parameters
     ----------
     x1, x2 : Array, int, float or complex
-        Operands, broadcast against each other; dtypes numeric, integers as float64. At least one is
+        Operands, broadcast against each other; dtypes floating, real or complex. At least one is
         an array.
 
     Returns
@@ -765,7 +763,7 @@ def divide(x1: Array | int | float | complex, x2: Array | int | float | complex,
     Raises
     ------
     TypeError
-        If a dtype is not numeric, or the dtypes do not promote.
+        If a dtype is not floating, real or complex, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -822,7 +820,7 @@ def exp(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -832,7 +830,7 @@ def exp(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Examples
     --------
@@ -848,7 +846,7 @@ def expm1(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -858,7 +856,7 @@ def expm1(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Examples
     --------
@@ -1005,8 +1003,7 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
-        least one is an array.
+        Operands, broadcast against each other; dtypes real floating. At least one is an array.
 
     Returns
     -------
@@ -1016,7 +1013,7 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real-valued, or the dtypes do not promote.
+        If a dtype is not real floating, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1221,7 +1218,7 @@ def log(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1231,7 +1228,7 @@ def log(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -1252,7 +1249,7 @@ def log10(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1262,7 +1259,7 @@ def log10(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -1282,7 +1279,7 @@ def log1p(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1292,7 +1289,7 @@ def log1p(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -1312,7 +1309,7 @@ def log2(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1322,7 +1319,7 @@ def log2(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -1342,8 +1339,7 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
-        least one is an array.
+        Operands, broadcast against each other; dtypes real floating. At least one is an array.
 
     Returns
     -------
@@ -1353,7 +1349,7 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real-valued, or the dtypes do not promote.
+        If a dtype is not real floating, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1615,8 +1611,7 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real-valued, integers as float64. At
-        least one is an array.
+        Operands, broadcast against each other; dtypes real floating. At least one is an array.
 
     Returns
     -------
@@ -1626,7 +1621,7 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real-valued, or the dtypes do not promote.
+        If a dtype is not real floating, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1771,7 +1766,7 @@ def reciprocal(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1781,7 +1776,7 @@ def reciprocal(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Examples
     --------
@@ -1895,7 +1890,7 @@ def signbit(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real-valued, integers as float64.
+        Array of any shape; dtype real floating.
 
     Returns
     -------
@@ -1905,7 +1900,7 @@ def signbit(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not real-valued.
+        If the dtype is not real floating.
 
     Notes
     -----
@@ -1925,7 +1920,7 @@ def sin(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1935,7 +1930,7 @@ def sin(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -1955,7 +1950,7 @@ def sinh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1965,7 +1960,7 @@ def sinh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Examples
     --------
@@ -1981,7 +1976,7 @@ def sqrt(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -1991,7 +1986,7 @@ def sqrt(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -2077,7 +2072,7 @@ def tan(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -2087,7 +2082,7 @@ def tan(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Notes
     -----
@@ -2107,7 +2102,7 @@ def tanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
 
     Returns
     -------
@@ -2117,7 +2112,7 @@ def tanh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not numeric.
+        If the dtype is not floating, real or complex.
 
     Examples
     --------

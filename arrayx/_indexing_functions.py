@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 __all__ = ["take", "take_along_axis"]
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: Array | int, /, *, axis: int | None = None) -> Array:
     """Elements, or whole subarrays, at given positions along an axis.
 
     Parameters
     ----------
     x : Array
         Array of at least one dimension and any dtype.
-    indices : Array
-        One-dimensional; dtype integer. Negative indices count from the end.
+    indices : Array or int
+        One-dimensional; dtype integer. Negative indices count from the end. The standard has no int
+        here; NumPy does, for an element or subarray without the axis.
     axis : int, optional
         The axis the positions are along. It may be left out if `x` is one-dimensional.
 
@@ -44,6 +45,8 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
     array([[3, 1],
            [6, 4]])
     """
+    if isinstance(indices, int):
+        indices = _core.asarray(indices, device=x.device)
     return _core.take(x, indices, axis)
 
 

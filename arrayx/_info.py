@@ -77,12 +77,12 @@ class NamespaceInfo:
             "indexing": int64,
         }
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """The devices there are.
 
         Returns
         -------
-        list of Device
+        tuple of Device
             The CPU first.
 
         Examples
@@ -90,7 +90,7 @@ class NamespaceInfo:
         >>> xp.__array_namespace_info__().devices()[0]
         arrayx.Device('cpu')
         """
-        return [_core.Device("cpu")]
+        return (_core.Device("cpu"),)
 
     def dtypes(
         self,

@@ -34,7 +34,7 @@ def cumulative_prod(
     Parameters
     ----------
     x : Array
-        Array of at least one dimension; dtype numeric, or bool as int64.
+        Array of at least one dimension; dtype numeric.
     axis : int, optional
         The axis to go along. It may be left out if `x` is one-dimensional.
     dtype : DType, optional
@@ -84,7 +84,7 @@ def cumulative_sum(
     Parameters
     ----------
     x : Array
-        Array of at least one dimension; dtype numeric, or bool as int64.
+        Array of at least one dimension; dtype numeric.
     axis : int, optional
         The axis to go along. It may be left out if `x` is one-dimensional.
     dtype : DType, optional
@@ -167,20 +167,17 @@ def mean(
     *,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
-    dtype: DType | None = None,
 ) -> Array:
     """The arithmetic mean of elements, of all or along axes.
 
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, integers as float64.
+        Array of any shape; dtype floating, real or complex.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
-    dtype : DType, optional
-        The dtype to cast `x` to first. The standard has no such argument; NumPy does.
 
     Returns
     -------
@@ -190,7 +187,7 @@ def mean(
     Raises
     ------
     TypeError
-        If `x` is not numeric.
+        If `x` is not floating.
     ValueError
         If an axis is named twice.
     IndexError
@@ -203,8 +200,6 @@ def mean(
     >>> xp.mean(xp.asarray([[1.0, 2.0], [3.0, 5.0]]), axis=0)
     array([2. , 3.5])
     """
-    if dtype is not None:
-        x = _core.astype(x, dtype, False, None)
     return _core.mean(x, axis, keepdims)
 
 
@@ -261,7 +256,7 @@ def prod(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, or bool as int64.
+        Array of any shape; dtype numeric.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     dtype : DType, optional
@@ -311,7 +306,7 @@ def std(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real-valued, integers as float64.
+        Array of any shape; dtype real floating.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     correction : int or float
@@ -329,7 +324,7 @@ def std(
     Raises
     ------
     TypeError
-        If `x` is not real-valued.
+        If `x` is not real floating.
     ValueError
         If an axis is named twice.
     IndexError
@@ -363,7 +358,7 @@ def sum(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric, or bool as int64.
+        Array of any shape; dtype numeric.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     dtype : DType, optional
@@ -416,7 +411,7 @@ def var(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real-valued, integers as float64.
+        Array of any shape; dtype real floating.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     correction : int or float
@@ -434,7 +429,7 @@ def var(
     Raises
     ------
     TypeError
-        If `x` is not real-valued.
+        If `x` is not real floating.
     ValueError
         If an axis is named twice.
     IndexError

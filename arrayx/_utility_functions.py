@@ -97,8 +97,8 @@ def diff(
     *,
     axis: int = -1,
     n: int = 1,
-    prepend: Array | None = None,
-    append: Array | None = None,
+    prepend: Array | int | float | complex | None = None,
+    append: Array | int | float | complex | None = None,
 ) -> Array:
     """The n-th differences of neighbouring elements along an axis.
 
@@ -110,9 +110,9 @@ def diff(
         The axis to go along.
     n : int
         How often differences are taken, at least 0.
-    prepend, append : Array, optional
+    prepend, append : Array, int, float or complex, optional
         Put before and after `x` along the axis first, also for n = 0. Their shape is that of `x`
-        but for the axis.
+        but for the axis. The standard has no scalars here; NumPy does, for one element per line.
 
     Returns
     -------
@@ -141,4 +141,14 @@ def diff(
     >>> xp.diff(xp.asarray([1, 4, 9]), prepend=xp.asarray([0]))
     array([1, 3, 5])
     """
-    return _core.diff(x, axis, n, prepend, append)
+    return _core.diff(x, axis, n, edge(x, axis, prepend), edge(x, axis, append))
+
+
+def edge(x: Array, axis: int, value: Array | int | float | complex | None) -> Array | None:
+    """What is joined to `x` along the axis: a scalar is repeated along the other dimensions."""
+    if value is None or isinstance(value, _core.Array):
+        return value
+    shape = list(x.shape)
+    if -x.ndim <= axis < x.ndim:  # otherwise the function itself says what is wrong
+        shape[axis] = 1
+    return _core.full(tuple(shape), value, x.dtype, x.device)

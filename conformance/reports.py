@@ -49,7 +49,7 @@ def read(path: Path, row_of: Callable[[Sequence[str]], str]) -> Report:
     report = Report()
     for case in ElementTree.parse(path).iter("testcase"):
         # A file that could not be imported is reported under its own name, without a class.
-        place = case.get("classname") or case.get("name", "")
+        place = case.get("classname") or case.get("name") or ""
         row = report.rows.setdefault(row_of(place.split(".")), Row())
         problem = next((e for e in case if e.tag in ("failure", "error")), None)
         skip = case.find("skipped")

@@ -255,6 +255,8 @@ def consumer(options: argparse.Namespace) -> int:
     )
     # Node names start at the package, whatever lies in the working directory.
     command = [*paths, f"--rootdir={package.parent}", "-c", os.devnull, "-p", "no:cacheprovider"]
+    # Tracebacks in pytest's own style parse the source, which CPython 3.11 refuses after an exception
+    # has passed through the event loop of cubed's executors; the whole run would end there.
     command += ["--tb=native", "--disable-warnings", *project.select, *selection(options)]
     if project.plugin is not None:
         command += ["-p", project.plugin]

@@ -122,8 +122,8 @@ def test_real_and_imag_are_views(dtype):
         theirs.imag[1, :] = 7
         same(ours, theirs)
     else:
-        with pytest.raises(TypeError, match="imag"):
-            _ = ours.imag
+        same(ours.real, theirs.real)
+        same(ours.imag, theirs.imag)
 
 
 def test_attributes_cannot_be_assigned():
@@ -244,28 +244,17 @@ def test_ufuncs_give_arrays_of_ours():
         np.sqrt(x, out=theirs)
 
 
-def test_truth_values_add_as_or_and_multiply_as_and():
-    a = np.asarray([True, True, False])
-    x, y = xp.asarray(a), xp.asarray(a[::-1])
-    same(x + y, a + a[::-1])
-    same(x * y, a * a[::-1])
-    same(x + True, a + True)
-    same(xp.sum(x), np.sum(a))
-    same(xp.cumulative_sum(x), np.cumsum(a))
-    x *= y
-    same(x, a * a[::-1])
-
-
-def test_integers_are_float64_where_fractions_come_out():
-    a = np.asarray([1, 2, 3, 6], dtype="int8")
-    x = xp.asarray(a)
-    same(x / x, a / a.astype("float64"))
-    same(x / 2, a / 2.0)
-    same(xp.exp(x), xp.exp(xp.astype(x, xp.float64)))
-    same(xp.mean(x), np.mean(a))
-    same(xp.var(x), np.var(a))
-    with pytest.raises(TypeError, match="would change the dtype"):
-        x /= 2
+def test_dtypes_that_an_operation_does_not_take_are_type_errors():
+    """The standard leaves them open; arrayx asks for a cast instead of guessing one."""
+    truth = xp.asarray([True, True, False])
+    for call in (lambda: truth + truth, lambda: truth * truth, lambda: xp.sum(truth)):
+        with pytest.raises(TypeError, match="bool"):
+            call()
+    integers = xp.asarray([1, 2, 3], dtype=xp.int8)
+    for call in (lambda: integers / integers, lambda: xp.exp(integers), lambda: xp.mean(integers)):
+        with pytest.raises(TypeError, match="int8"):
+            call()
+    same(integers / 2.0, np.asarray([0.5, 1.0, 1.5]))
 
 
 def test_views_of_another_dtype():
@@ -711,7 +700,7 @@ def test_bad_assignments_change_nothing():
         (1j, TypeError),
         ([1j, 2, 3], TypeError),
         (xp.asarray(1.5j), TypeError),
-        (float("nan"), ValueError),
+        (float("nan"), TypeError),
         (2**70, OverflowError),
         ([1, 2], ValueError),
         (xp.ones((2, 3), dtype=xp.int64), ValueError),

@@ -17,6 +17,11 @@ scalar = xp.asarray(1.5)
 
 BAD = [
     # dtypes an operation does not take
+    (lambda: xp.sin(i), TypeError, "sin takes a floating-point dtype; it was given int64"),
+    (lambda: xp.divide(i, i), TypeError, "divide takes a floating-point dtype"),
+    (lambda: xp.add(b, b), TypeError, "add takes a numeric dtype; it was given bool and bool"),
+    (lambda: xp.sum(b), TypeError, "bool"),
+    (lambda: xp.mean(i), TypeError, "int64"),
     (lambda: xp.sin(b), TypeError, "sin takes a floating-point dtype; it was given bool"),
     (lambda: xp.divide(b, b), TypeError, "divide takes a floating-point dtype"),
     (lambda: b - b, TypeError, "subtract takes a numeric dtype; it was given bool and bool"),

@@ -24,6 +24,19 @@ COMBINATIONS = LISTED or [
 ]
 
 
+# … and in the pairs it lists with it.
+NUMPY = _array_api.NamespaceAndDevice("numpy", None)
+OURS = _array_api.NamespaceAndDevice(*COMBINATIONS[0][:2])
+PAIRS = [
+    pair
+    for pair in _array_api.yield_mixed_namespace_input_permutations()
+    if backend.NAME in (pair[0].xp, pair[1].xp)
+] or [
+    (NUMPY, OURS, f"numpy to {backend.NAME}"),
+    (OURS, NUMPY, f"{backend.NAME} to numpy"),
+]
+
+
 def yield_namespaces(include_numpy_namespaces: bool = True) -> Iterator[str]:
     yield backend.NAME
 
@@ -35,10 +48,7 @@ def yield_namespace_device_dtype_combinations(
 
 
 def yield_mixed_namespace_input_permutations() -> Iterator[tuple[Any, Any, str]]:
-    ours = _array_api.NamespaceAndDevice(backend.NAME, COMBINATIONS[0][1])
-    numpy = _array_api.NamespaceAndDevice("numpy", None)
-    yield numpy, ours, f"numpy to {backend.NAME}"
-    yield ours, numpy, f"{backend.NAME} to numpy"
+    yield from PAIRS
 
 
 for replacement in (

@@ -69,8 +69,7 @@ struct Resolved {
   bool constant_value = false;  // … and this
 };
 
-// The operation may become another one that means the same for the dtype.
-void resolve(Op& op, std::span<const Value> args, Resolved& r) {
+void resolve(Op op, std::span<const Value> args, Resolved& r) {
   const int n = static_cast<int>(args.size());
   const int from = op == Op::where ? 1 : 0;  // the condition takes no part in promotion
   bool any_array = false;
@@ -104,15 +103,6 @@ void resolve(Op& op, std::span<const Value> args, Resolved& r) {
       r.compute = any_array ? scalar_dtype(*s, r.compute) : default_dtype(*s);
       any_array = true;
     }
-  }
-  // The standard leaves open what sums and products of truth values are: or and and, as in NumPy.
-  if (r.compute == DType::bool_ && op == Op::add) op = Op::logical_or;
-  if (r.compute == DType::bool_ && op == Op::multiply) op = Op::logical_and;
-  // The standard leaves open what floating-point functions make of integers: numbers of the default
-  // floating-point dtype, as in NumPy.
-  if (is_integer(r.compute) && !(kind_bit(r.compute) & info(op).accepts) &&
-      (info(op).accepts & kinds::real)) {
-    r.compute = default_float;
   }
   check_dtype(op, r.compute, args);
   for (int i = 0; i < n; ++i) {
@@ -218,9 +208,7 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
     value_error("an in-place ", info(op).name, " would change the shape ", x.shape(), " to ",
                 r.shape);
   }
-  if (const DType result = result_dtype(op, r.compute); result != x.dtype) {
-    // Another width of the same kind is cast, as by NumPy.
-    if (kind(result) == kind(x.dtype)) return assign(x, elementwise(op, args));
+  if (result_dtype(op, r.compute) != x.dtype) {
     type_error("an in-place ", info(op).name, " of ", x.dtype, " and ", describe(other),
                " would change the dtype to ", result_dtype(op, r.compute));
   }

@@ -281,15 +281,14 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   check_writable(x, "the array");
   const Scalar* scalar = std::get_if<Scalar>(&value);
   const Array* array = std::get_if<Array>(&value);
-  // What is written is cast to x's dtype, as elsewhere; only an imaginary part is not dropped.
-  if (!is_complex(x.dtype) &&
-      (scalar ? scalar->kind == arrayx::Kind::complex : is_complex(array->dtype))) {
+  if (scalar ? scalar_dtype(*scalar, x.dtype) != x.dtype
+             : !can_promote(x.dtype, array->dtype) || promote(x.dtype, array->dtype) != x.dtype) {
     type_error("cannot assign ", describe(value), scalar ? "" : " values", " to an array of dtype ",
-               x.dtype, "; take the real part first");
+               x.dtype, "; cast one of them with astype first");
   }
   if (array) check_same_device(x, *array);
   Element element;
-  if (scalar) element = cast_element(*scalar, x.dtype);
+  if (scalar) element = to_element(*scalar, x.dtype);
   if (array && array->ndim() == 0) element = item(astype(*array, x.dtype, false));
   if ((scalar || array->ndim() == 0) && assign_where(x, key, element)) return;
 

@@ -67,7 +67,6 @@ DType precise(DType d) {
 
 // The dtype of a sum or product of x, and x in a dtype whose sum is the sum of casts.
 DType result_dtype(const char* function, Array& x, OptionalDType dtype) {
-  if (x.dtype == DType::bool_) x = astype(x, default_int, false);  // counted, as by NumPy
   check_kind(function, "x", x.dtype, kinds::numeric);
   if (!dtype) return wide(x.dtype);
   check_kind(function, "dtype", *dtype, kinds::numeric);
@@ -115,9 +114,6 @@ Array divided(const Array& x, double divisor, DType compute, DType dtype) {
 
 Array variance(const char* function, const Array& x, const OptionalAxes& axes, double correction,
                bool keepdims, bool root) {
-  if (is_integer(x.dtype)) {
-    return variance(function, astype(x, default_float, false), axes, correction, keepdims, root);
-  }
   check_kind(function, "x", x.dtype, kinds::real);
   const Reduced r(x, axes, keepdims);
   const double divisor = static_cast<double>(r.n) - correction;
@@ -209,7 +205,6 @@ Array min(const Array& x, const OptionalAxes& axes, bool keepdims) {
 }
 
 Array mean(const Array& x, const OptionalAxes& axes, bool keepdims) {
-  if (is_integer(x.dtype)) return mean(astype(x, default_float, false), axes, keepdims);
   check_kind("mean", "x", x.dtype, kinds::floating);
   const Reduced r(x, axes, keepdims);
   const DType compute = precise(x.dtype);

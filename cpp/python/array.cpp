@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "../frontend/creation.hpp"
 #include "../frontend/manipulation.hpp"
 #include "array_type.hpp"
 #include "bind.hpp"
@@ -103,10 +104,17 @@ PyObject* get_matrix_transpose(PyObject* self, void*) {
   });
 }
 PyObject* get_real(PyObject* self, void*) {
-  return guarded([&] { return wrap(real(array_of(self))); });
+  return guarded([&] {
+    const Array& x = array_of(self);
+    return wrap(is_complex(x.dtype) ? real(x) : x);
+  });
 }
 PyObject* get_imag(PyObject* self, void*) {
-  return guarded([&] { return wrap(imag(array_of(self))); });
+  // Zeros for real numbers, as in NumPy: hasattr(x, "imag"), which xarray asks, must not raise.
+  return guarded([&] {
+    const Array& x = array_of(self);
+    return wrap(is_complex(x.dtype) ? imag(x) : zeros(x.shape(), x.dtype, x.device()));
+  });
 }
 
 PyGetSetDef attributes[] = {
@@ -124,7 +132,8 @@ PyGetSetDef attributes[] = {
     {"mT", get_matrix_transpose, nullptr,
      "The transpose of a matrix or of each in a stack of matrices, a view.", nullptr},
     {"real", get_real, nullptr, "The real parts, a view.", nullptr},
-    {"imag", get_imag, nullptr, "The imaginary parts of a complex array, a view.", nullptr},
+    {"imag", get_imag, nullptr,
+     "The imaginary parts: a view of a complex array, zeros for another.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // ---- text -----------------------------------------------------------------------------------
