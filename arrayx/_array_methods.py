@@ -29,24 +29,56 @@ if TYPE_CHECKING:
     Axes = int | tuple[int, ...] | None
 
 
-def reduction(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a method(axis=None, keepdims=False) for a function that takes them by keyword."""
+def delivered(result: Array, out: Array | None) -> Array:
+    """Return the result, or `out` with the result written to it.
 
-    def method(self: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
-        return function(self, axis=axis, keepdims=keepdims)
+    NumPy's own functions (np.sum(x)) call the methods of foreign arrays with out=None.
+    """
+    if out is None:
+        return result
+    out[...] = result
+    return out
+
+
+def reduction(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method(axis, out, keepdims) for a function that reduces over axes."""
+
+    def method(
+        self: Array, axis: Axes = None, out: Array | None = None, *, keepdims: bool = False
+    ) -> Array:
+        return delivered(function(self, axis=axis, keepdims=keepdims), out)
 
     return named_after(function, method)
 
 
 def wide_reduction(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a method(axis=None, dtype=None, keepdims=False) for sum and prod."""
+    """Return a method(axis, dtype, out, keepdims) for sum and prod."""
 
     def method(
-        self: Array, axis: Axes = None, dtype: DType | None = None, *, keepdims: bool = False
+        self: Array,
+        axis: Axes = None,
+        dtype: DType | None = None,
+        out: Array | None = None,
+        *,
+        keepdims: bool = False,
     ) -> Array:
-        return function(self, axis=axis, dtype=dtype, keepdims=keepdims)
+        return delivered(function(self, axis=axis, dtype=dtype, keepdims=keepdims), out)
 
     return named_after(function, method)
+
+
+def mean(
+    self: Array,
+    axis: Axes = None,
+    dtype: DType | None = None,
+    out: Array | None = None,
+    *,
+    keepdims: bool = False,
+) -> Array:
+    """The mean, as by arrayx.mean; of the elements cast to a dtype if one is named."""
+    if dtype is not None:
+        self = astype(self, dtype, copy=False)
+    return delivered(statistical.mean(self, axis=axis, keepdims=keepdims), out)
 
 
 def deviation(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -55,13 +87,17 @@ def deviation(function: Callable[..., Array]) -> Callable[..., Array]:
     def method(
         self: Array,
         axis: Axes = None,
-        *,
+        dtype: DType | None = None,
+        out: Array | None = None,
         ddof: int | float = 0,
+        *,
         correction: int | float | None = None,
         keepdims: bool = False,
     ) -> Array:
+        if dtype is not None:
+            self = astype(self, dtype, copy=False)
         correction = ddof if correction is None else correction
-        return function(self, axis=axis, correction=correction, keepdims=keepdims)
+        return delivered(function(self, axis=axis, correction=correction, keepdims=keepdims), out)
 
     return named_after(function, method)
 
@@ -69,10 +105,12 @@ def deviation(function: Callable[..., Array]) -> Callable[..., Array]:
 def running(function: Callable[..., Array], name: str) -> Callable[..., Array]:
     """Return a method for cumsum and cumprod, which flatten when there is no axis."""
 
-    def method(self: Array, axis: int | None = None, dtype: DType | None = None) -> Array:
+    def method(
+        self: Array, axis: int | None = None, dtype: DType | None = None, out: Array | None = None
+    ) -> Array:
         if axis is None and self.ndim != 1:
             self = ravel(self)
-        return function(self, axis=axis, dtype=dtype)
+        return delivered(function(self, axis=axis, dtype=dtype), out)
 
     return named_after(function, method, name)
 
@@ -128,9 +166,7 @@ def ravel(self: Array) -> Array:
 
 
 def squeeze(self: Array, axis: Axes = None) -> Array:
-    """A view without dimensions of size one: those named, or all of them."""
-    if axis is None:
-        axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
+    """A view without dimensions of size one, as by arrayx.squeeze."""
     return manipulation.squeeze(self, axis)
 
 
@@ -205,9 +241,10 @@ def clip(
     self: Array,
     min: Array | int | float | None = None,
     max: Array | int | float | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Each element, or the nearest bound, as by arrayx.clip."""
-    return elementwise.clip(self, min, max)
+    return delivered(elementwise.clip(self, min, max), out)
 
 
 def round(self: Array) -> Array:
@@ -291,7 +328,7 @@ methods: dict[str, Callable[..., Any]] = {
     "fill": fill,
     "flatten": flatten,
     "max": reduction(statistical.max),
-    "mean": reduction(statistical.mean),
+    "mean": mean,
     "min": reduction(statistical.min),
     "nonzero": nonzero,
     "prod": wide_reduction(statistical.prod),

@@ -7,9 +7,21 @@ from ._data_types import all_dtypes, complex128, dtypes_named, float64, int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._core import Device, DType
 
 __all__ = ["__array_namespace_info__"]
+
+
+class Devices(tuple["Device", ...]):
+    """A tuple, as the standard has it from 2025.12 on; until then it was a list.
+
+    A list may still be added to it, as SciPy does.
+    """
+
+    def __add__(self, other: Any) -> Any:
+        return [*self, *other] if isinstance(other, list) else tuple.__add__(self, other)
 
 
 class NamespaceInfo:
@@ -90,7 +102,7 @@ class NamespaceInfo:
         >>> xp.__array_namespace_info__().devices()[0]
         arrayx.Device('cpu')
         """
-        return (_core.Device("cpu"),)
+        return Devices((_core.Device("cpu"),))
 
     def dtypes(
         self,

@@ -394,15 +394,16 @@ def roll(
     return _core.roll(x, shift, axis)
 
 
-def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+def squeeze(x: Array, /, axis: int | tuple[int, ...] | None = None) -> Array:
     """Remove dimensions of size one, as a view.
 
     Parameters
     ----------
     x : Array
         Array of any shape and dtype.
-    axis : int or tuple of int
-        The dimensions to remove.
+    axis : int or tuple of int, optional
+        The dimensions to remove. Default: all of size one, as in NumPy and PyTorch; the standard
+        wants them named.
 
     Returns
     -------
@@ -420,7 +421,11 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     --------
     >>> xp.squeeze(xp.zeros((1, 3, 1)), (0, 2)).shape
     (3,)
+    >>> xp.squeeze(xp.zeros((1, 3, 1))).shape
+    (3,)
     """
+    if axis is None:
+        axis = tuple([i for i, n in enumerate(getattr(x, "shape", ())) if n == 1])
     return _core.squeeze(x, axis)
 
 

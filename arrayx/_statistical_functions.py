@@ -358,12 +358,13 @@ def sum(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric.
+        Array of any shape; dtype numeric, or bool, whose true elements are counted: the standard
+        leaves that open, and NumPy, PyTorch, CuPy and JAX agree on it.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     dtype : DType, optional
-        The dtype to compute in and to return. Default: that of `x`; for integers int64 if signed,
-        else uint64.
+        The dtype to compute in and to return. Default: that of `x`; int64 for bool and
+        signed integers, uint64 for unsigned ones.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
 
@@ -375,7 +376,7 @@ def sum(
     Raises
     ------
     TypeError
-        If `x` is not numeric.
+        If `x` is no array, or `dtype` cannot hold the sum of its elements.
     ValueError
         If an axis is named twice.
     IndexError
@@ -390,6 +391,8 @@ def sum(
     --------
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]))
     array(10)
+    >>> xp.sum(xp.asarray([True, False, True]))
+    array(2)
     >>> xp.sum(xp.asarray([[1, 2], [3, 4]]), axis=0)
     array([4, 6])
     >>> xp.sum(xp.asarray([200, 100], dtype=xp.uint8))

@@ -20,7 +20,7 @@ BAD = [
     (lambda: xp.sin(i), TypeError, "sin takes a floating-point dtype; it was given int64"),
     (lambda: xp.divide(i, i), TypeError, "divide takes a floating-point dtype"),
     (lambda: xp.add(b, b), TypeError, "add takes a numeric dtype; it was given bool and bool"),
-    (lambda: xp.sum(b), TypeError, "bool"),
+    (lambda: xp.prod(b), TypeError, "bool"),
     (lambda: xp.mean(i), TypeError, "int64"),
     (lambda: xp.sin(b), TypeError, "sin takes a floating-point dtype; it was given bool"),
     (lambda: xp.divide(b, b), TypeError, "divide takes a floating-point dtype"),

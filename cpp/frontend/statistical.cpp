@@ -192,6 +192,11 @@ Array cumulative(const char* function, bool product, Array x, OptionalAxis axis,
 }  // namespace
 
 Array sum(const Array& x, const OptionalAxes& axes, OptionalDType dtype, bool keepdims) {
+  if (x.dtype == DType::bool_) {  // the standard leaves it open; every library counts
+    if (dtype) check_kind("sum", "dtype", *dtype, kinds::numeric);
+    const Array count = count_nonzero(x, axes, keepdims);
+    return dtype ? astype(count, *dtype, false) : count;
+  }
   return sum_or_prod("sum", Reduction::sum, x, axes, dtype, keepdims);
 }
 Array prod(const Array& x, const OptionalAxes& axes, OptionalDType dtype, bool keepdims) {

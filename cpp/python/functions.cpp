@@ -242,7 +242,7 @@ void statistical(py::module_& m) {
                                                              {"count_nonzero", count_nonzero}}) {
     define(
         m, name,
-        [function](const Array& x, const Axes& axis, bool keepdims) {
+        [function = function](const Array& x, const Axes& axis, bool keepdims) {
           return function(x, axis, keepdims);
         },
         "x", "axis", "keepdims");

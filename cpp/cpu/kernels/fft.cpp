@@ -198,8 +198,8 @@ ARRAYX_HD void butterfly(Complex<Vec<T, N>> (&x)[R]) {
         const int turn = j * k % R;
         const bool upper = turn > half;
         const int at = (upper ? R - turn : turn) - 1;
-        const V c(T(OddRoots<R>::cosine[at]));
-        const V s(T(upper ? -OddRoots<R>::sine[at] : OddRoots<R>::sine[at]));
+        const V c = T(OddRoots<R>::cosine[at]);
+        const V s = T(upper ? -OddRoots<R>::sine[at] : OddRoots<R>::sine[at]);
         a.re = mul_add(sum[k - 1].re, c, a.re);
         a.im = mul_add(sum[k - 1].im, c, a.im);
         // Without the zero to start with, which costs a register and an operation.
