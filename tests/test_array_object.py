@@ -257,6 +257,31 @@ def test_dtypes_that_an_operation_does_not_take_are_type_errors():
     same(integers / 2.0, np.asarray([0.5, 1.0, 1.5]))
 
 
+def test_writing_casts_within_a_kind_and_from_real_to_complex_only():
+    """The standard leaves open what does not promote to the array's dtype."""
+    a = np.linspace(-3, 3, 1000).reshape(10, 100)
+    for to, source in (("float32", "float64"), ("complex64", "complex128"), ("int32", "int64"),
+                       ("uint8", "uint64"), ("complex64", "float64")):  # fmt: skip
+        theirs, values = a.astype("int64").astype(to), a.T.astype("int64").astype(source)
+        ours = xp.asarray(theirs.copy())
+        ours += xp.asarray(values).T
+        same(ours, (theirs + values.T).astype(to))
+        ours[::-1, ...] = xp.asarray(values).T
+        same(ours, values.T[::-1].astype(to))
+        ours[xp.asarray([3, 1]), ...] = xp.asarray(values)[:, 0]
+        same(ours[1, ...], values[:, 0].astype(to))
+    for to, source in (("int64", "float64"), ("float64", "complex128"), ("uint8", "int8"),
+                       ("int64", "uint64"), ("bool", "int8")):  # fmt: skip
+        ours = xp.zeros(3, dtype=getattr(xp, to))
+        value = xp.ones(3, dtype=getattr(xp, source))
+        with pytest.raises(TypeError, match=source):
+            ours[...] = value
+        if to != "bool":
+            with pytest.raises(TypeError, match=source):
+                ours += value
+        assert not xp.any(ours != xp.zeros_like(ours))
+
+
 def test_views_of_another_dtype():
     a = np.arange(12, dtype="int32").reshape(3, 4)
     x = xp.asarray(a)

@@ -208,7 +208,7 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
     value_error("an in-place ", info(op).name, " would change the shape ", x.shape(), " to ",
                 r.shape);
   }
-  if (result_dtype(op, r.compute) != x.dtype) {
+  if (!can_assign(result_dtype(op, r.compute), x.dtype)) {
     type_error("an in-place ", info(op).name, " of ", x.dtype, " and ", describe(other),
                " would change the dtype to ", result_dtype(op, r.compute));
   }

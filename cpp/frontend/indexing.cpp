@@ -281,8 +281,7 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   check_writable(x, "the array");
   const Scalar* scalar = std::get_if<Scalar>(&value);
   const Array* array = std::get_if<Array>(&value);
-  if (scalar ? scalar_dtype(*scalar, x.dtype) != x.dtype
-             : !can_promote(x.dtype, array->dtype) || promote(x.dtype, array->dtype) != x.dtype) {
+  if (!can_assign(scalar ? scalar_dtype(*scalar, x.dtype) : array->dtype, x.dtype)) {
     type_error("cannot assign ", describe(value), scalar ? "" : " values", " to an array of dtype ",
                x.dtype, "; cast one of them with astype first");
   }

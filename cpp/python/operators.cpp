@@ -160,7 +160,7 @@ PyObject* in_place_matrix_multiply(PyObject* self, PyObject* other) {
       if (product.shape() != x.shape()) {
         value_error("x @= y would change x's shape from ", x.shape(), " to ", product.shape());
       }
-      if (product.dtype != x.dtype) {
+      if (!can_assign(product.dtype, x.dtype)) {
         type_error("x @= y would change x's dtype from ", x.dtype, " to ", product.dtype);
       }
       assign(x, product);
