@@ -1,8 +1,11 @@
 """The methods that people chain out of habit, named and behaving as NumPy's: x.sum(axis=0).
 
-Each forwards to a function; `methods` is the one list of them. What needs the C API, such as copy,
-item and tolist, is in cpp/python/array.cpp.
+`methods` is the one list of them. Those without a body are compiled: they are functions under
+another signature, or stand in cpp/python/functions.cpp. What needs the C API, such as copy, item
+and tolist, is in cpp/python/array.cpp.
 """
+
+# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
@@ -17,42 +20,44 @@ from . import _manipulation_functions as manipulation
 from . import _searching_functions as searching
 from . import _sorting_functions as sorting
 from . import _statistical_functions as statistical
-from . import _utility_functions as utility
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from ._core import Array, Device, DType
 
     Axes = int | tuple[int, ...] | None
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
-def delivered(result: Array, out: Array | None) -> Array:
-    """Return the result, or `out` with the result written to it.
+def compiled(method: F) -> F:
+    """Return the method of cpp/python/functions.cpp that has the Python method's name."""
+    return _core.function(method, f"Array.{method.__name__}")
 
-    NumPy's own functions (np.sum(x)) call the methods of foreign arrays with out=None.
+
+def named(method: F, name: str, function: str) -> F:
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The function arrayx.{function} of this array."
+    return compiled(method)
+
+
+def reduction(name: str) -> Callable[..., Array]:
+    """Return a method(axis, out, keepdims) for a function that reduces over axes.
+
+    NumPy's own functions (np.max(x)) call the methods of foreign arrays with out=None.
     """
-    if out is None:
-        return result
-    out[...] = result
-    return out
-
-
-def reduction(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a method(axis, out, keepdims) for a function that reduces over axes."""
 
     def method(
         self: Array, axis: Axes = None, out: Array | None = None, *, keepdims: bool = False
-    ) -> Array:
-        return delivered(function(self, axis=axis, keepdims=keepdims), out)
+    ) -> Array: ...
 
-    return named_after(function, method)
+    return named(method, name, name)
 
 
-def wide_reduction(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a method(axis, dtype, out, keepdims) for sum and prod."""
+def wide_reduction(name: str) -> Callable[..., Array]:
+    """Return a method(axis, dtype, out, keepdims) for sum, prod and mean."""
 
     def method(
         self: Array,
@@ -61,27 +66,12 @@ def wide_reduction(function: Callable[..., Array]) -> Callable[..., Array]:
         out: Array | None = None,
         *,
         keepdims: bool = False,
-    ) -> Array:
-        return delivered(function(self, axis=axis, dtype=dtype, keepdims=keepdims), out)
+    ) -> Array: ...
 
-    return named_after(function, method)
-
-
-def mean(
-    self: Array,
-    axis: Axes = None,
-    dtype: DType | None = None,
-    out: Array | None = None,
-    *,
-    keepdims: bool = False,
-) -> Array:
-    """The mean, as by arrayx.mean; of the elements cast to a dtype if one is named."""
-    if dtype is not None:
-        self = astype(self, dtype, copy=False)
-    return delivered(statistical.mean(self, axis=axis, keepdims=keepdims), out)
+    return named(method, name, name)
 
 
-def deviation(function: Callable[..., Array]) -> Callable[..., Array]:
+def deviation(name: str) -> Callable[..., Array]:
     """Return a method for var and std; `ddof` is NumPy's word for correction."""
 
     def method(
@@ -93,53 +83,44 @@ def deviation(function: Callable[..., Array]) -> Callable[..., Array]:
         *,
         correction: int | float | None = None,
         keepdims: bool = False,
-    ) -> Array:
-        if dtype is not None:
-            self = astype(self, dtype, copy=False)
-        correction = ddof if correction is None else correction
-        return delivered(function(self, axis=axis, correction=correction, keepdims=keepdims), out)
+    ) -> Array: ...
 
-    return named_after(function, method)
+    return named(method, name, name)
 
 
-def running(function: Callable[..., Array], name: str) -> Callable[..., Array]:
+def running(name: str, function: str) -> Callable[..., Array]:
     """Return a method for cumsum and cumprod, which flatten when there is no axis."""
 
     def method(
         self: Array, axis: int | None = None, dtype: DType | None = None, out: Array | None = None
-    ) -> Array:
-        if axis is None and self.ndim != 1:
-            self = ravel(self)
-        return delivered(function(self, axis=axis, dtype=dtype), out)
+    ) -> Array: ...
 
-    return named_after(function, method, name)
+    return named(method, name, function)
 
 
-def named_after(
-    function: Callable[..., Any], method: Callable[..., Array], name: str | None = None
-) -> Callable[..., Array]:
-    method.__name__ = method.__qualname__ = name or function.__name__
-    method.__doc__ = f"The function arrayx.{function.__name__} of this array."
-    return method
-
-
-def one_tuple(values: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the arguments of x.reshape(2, 3) and of x.reshape((2, 3)) alike."""
-    if len(values) == 1 and not isinstance(values[0], int):
-        return tuple(values[0])
-    return values
-
-
+@compiled
 def reshape(self: Array, *shape: int | tuple[int, ...], copy: bool | None = None) -> Array:
     """The elements in another shape, as by arrayx.reshape."""
-    return manipulation.reshape(self, one_tuple(shape), copy=copy)
 
 
+@compiled
 def transpose(self: Array, *axes: int | tuple[int, ...] | None) -> Array:
     """A view with the dimensions in another order; without axes in reverse."""
-    if not axes or axes == (None,):
-        return manipulation.permute_dims(self, tuple(range(self.ndim))[::-1])
-    return manipulation.permute_dims(self, one_tuple(axes))
+
+
+@compiled
+def flatten(self: Array) -> Array:
+    """A copy with one dimension."""
+
+
+@compiled
+def ravel(self: Array) -> Array:
+    """The elements with one dimension: a view if there is one, else a copy."""
+
+
+@_core.function
+def squeeze(self: Array, axis: Axes = None) -> Array:
+    """A view without dimensions of size one, as by arrayx.squeeze."""
 
 
 def swapaxes(self: Array, axis1: int, axis2: int) -> Array:
@@ -155,29 +136,14 @@ def swapaxes(self: Array, axis1: int, axis2: int) -> Array:
     return manipulation.permute_dims(self, tuple(axes))
 
 
-def flatten(self: Array) -> Array:
-    """A copy with one dimension."""
-    return manipulation.reshape(self, (-1,), copy=True)
-
-
-def ravel(self: Array) -> Array:
-    """The elements with one dimension: a view if there is one, else a copy."""
-    return manipulation.reshape(self, (-1,))
-
-
-def squeeze(self: Array, axis: Axes = None) -> Array:
-    """A view without dimensions of size one, as by arrayx.squeeze."""
-    return manipulation.squeeze(self, axis)
-
-
+@_core.function
 def repeat(self: Array, repeats: int | Array, axis: int | None = None) -> Array:
     """Each element repeated, as by arrayx.repeat."""
-    return manipulation.repeat(self, repeats, axis=axis)
 
 
+@_core.function
 def diagonal(self: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals over two dimensions, which give way to a new last one; a view."""
-    return _core.diagonal(self, offset, axis1, axis2)
 
 
 def view(self: Array, dtype: DType | None = None) -> Array:
@@ -192,11 +158,11 @@ def trace(
     return statistical.sum(diagonal(self, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
+@_core.function
 def astype(
     self: Array, dtype: DType, *, copy: bool = True, device: Device | str | None = None
 ) -> Array:
     """A copy in another dtype, as by arrayx.astype."""
-    return _core.astype(self, dtype, copy, device)
 
 
 def sort(self: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> None:
@@ -204,9 +170,9 @@ def sort(self: Array, axis: int = -1, *, descending: bool = False, stable: bool 
     self[...] = sorting.sort(self, axis=axis, descending=descending, stable=stable)
 
 
+@_core.function
 def argsort(self: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
     """The positions that sort, as by arrayx.argsort."""
-    return sorting.argsort(self, axis=axis, descending=descending, stable=stable)
 
 
 def searchsorted(
@@ -219,9 +185,9 @@ def searchsorted(
     return searching.searchsorted(self, v, side=side, sorter=sorter)
 
 
+@_core.function
 def nonzero(self: Array) -> tuple[Array, ...]:
     """The positions of elements that are not zero, as by arrayx.nonzero."""
-    return searching.nonzero(self)
 
 
 def take(self: Array, indices: Array | int | list[int], axis: int | None = None) -> Array:
@@ -237,6 +203,7 @@ def take(self: Array, indices: Array | int | list[int], axis: int | None = None)
     return manipulation.reshape(taken, shape)
 
 
+@compiled
 def clip(
     self: Array,
     min: Array | int | float | None = None,
@@ -244,17 +211,16 @@ def clip(
     out: Array | None = None,
 ) -> Array:
     """Each element, or the nearest bound, as by arrayx.clip."""
-    return delivered(elementwise.clip(self, min, max), out)
 
 
+@_core.function
 def round(self: Array) -> Array:
     """Each element rounded to the nearest integer, ties to the even one."""
-    return elementwise.round(self)
 
 
+@_core.function
 def conj(self: Array) -> Array:
     """The complex conjugates."""
-    return elementwise.conj(self)
 
 
 def dot(self: Array, other: Array | int | float | complex) -> Array:
@@ -293,16 +259,26 @@ standard_names = {
 def array_ufunc(self: Array, ufunc: Any, how: str, *inputs: Any, **options: Any) -> Any:
     """What NumPy calls when a ufunc, its own or one of SciPy's, is given this array.
 
-    The function of that name computes it; what has none here goes through NumPy. Either way the
-    result is an array of arrayx. An array of NumPy beside this one is refused, as by our operators.
+    The function of that name computes it; what has none here, or takes other dtypes than the
+    standard's, goes through NumPy. Either way the result is an array of arrayx. Operators between
+    this array and one of NumPy arrive here too; they are answered on the CPU, where NumPy's needs
+    no copy.
     """
     numpy = import_module("numpy")
-    if "out" in options or any(isinstance(value, numpy.ndarray) for value in inputs):
+    mixed = any(isinstance(value, numpy.ndarray) for value in inputs)
+    if "out" in options or (mixed and self.device.type != "cpu"):
         return NotImplemented
+    if mixed:
+        inputs = tuple(creation.asarray(v) if isinstance(v, numpy.ndarray) else v for v in inputs)
     name = standard_names.get(ufunc.__name__, ufunc.__name__)
     function = getattr(elementwise, name, None) or getattr(linear_algebra, name, None)
     if function is not None and how == "__call__" and not options:
-        return function(*inputs)
+        try:
+            return function(*inputs)
+        except TypeError:
+            # An operator follows our rules also where it arrives by way of NumPy.
+            if mixed:
+                raise
     arrays = [value.__array__() if isinstance(value, _core.Array) else value for value in inputs]
     results = getattr(ufunc, how)(*arrays, **options)
     if isinstance(results, tuple):
@@ -312,26 +288,26 @@ def array_ufunc(self: Array, ufunc: Any, how: str, *inputs: Any, **options: Any)
 
 methods: dict[str, Callable[..., Any]] = {
     "__array_ufunc__": array_ufunc,
-    "all": reduction(utility.all),
-    "any": reduction(utility.any),
-    "argmax": reduction(searching.argmax),
-    "argmin": reduction(searching.argmin),
+    "all": reduction("all"),
+    "any": reduction("any"),
+    "argmax": reduction("argmax"),
+    "argmin": reduction("argmin"),
     "argsort": argsort,
     "astype": astype,
     "clip": clip,
     "conj": conj,
     "conjugate": conj,
-    "cumprod": running(statistical.cumulative_prod, "cumprod"),
-    "cumsum": running(statistical.cumulative_sum, "cumsum"),
+    "cumprod": running("cumprod", "cumulative_prod"),
+    "cumsum": running("cumsum", "cumulative_sum"),
     "diagonal": diagonal,
     "dot": dot,
     "fill": fill,
     "flatten": flatten,
-    "max": reduction(statistical.max),
-    "mean": mean,
-    "min": reduction(statistical.min),
+    "max": reduction("max"),
+    "mean": wide_reduction("mean"),
+    "min": reduction("min"),
     "nonzero": nonzero,
-    "prod": wide_reduction(statistical.prod),
+    "prod": wide_reduction("prod"),
     "ravel": ravel,
     "repeat": repeat,
     "reshape": reshape,
@@ -339,14 +315,14 @@ methods: dict[str, Callable[..., Any]] = {
     "searchsorted": searchsorted,
     "sort": sort,
     "squeeze": squeeze,
-    "std": deviation(statistical.std),
-    "sum": wide_reduction(statistical.sum),
+    "std": deviation("std"),
+    "sum": wide_reduction("sum"),
     "swapaxes": swapaxes,
     "take": take,
     "trace": trace,
     "transpose": transpose,
     "view": view,
-    "var": deviation(statistical.var),
+    "var": deviation("var"),
 }
 
 _core.set_methods(methods)

@@ -1,8 +1,10 @@
 """Creation functions of the standard."""
 
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
-from . import _core
+from ._core import function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 
+@function
 def arange(
     start: int | float,
     /,
@@ -82,9 +85,9 @@ def arange(
     >>> xp.arange(0, 1, 0.25, dtype=xp.float32)
     array([0.  , 0.25, 0.5 , 0.75], dtype=float32)
     """
-    return _core.arange(start, stop, step, dtype, device)
 
 
+@function
 def asarray(
     obj: object,
     /,
@@ -132,9 +135,9 @@ def asarray(
     >>> xp.asarray(True)
     array(True)
     """
-    return _core.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
+@function
 def empty(
     shape: int | tuple[int, ...],
     *,
@@ -169,9 +172,9 @@ def empty(
     >>> xp.empty((2, 3)).shape
     (2, 3)
     """
-    return _core.empty(shape, dtype, device)
 
 
+@function
 def empty_like(
     x: Array, /, *, dtype: DType | None = None, device: Device | str | None = None
 ) -> Array:
@@ -196,9 +199,9 @@ def empty_like(
     >>> xp.empty_like(xp.zeros((2, 3))).shape
     (2, 3)
     """
-    return _core.empty_like(x, dtype, device)
 
 
+@function
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -239,9 +242,9 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]])
     """
-    return _core.eye(n_rows, n_cols, k, dtype, device)
 
 
+@function
 def from_dlpack(
     x: object, /, *, device: Device | str | None = None, copy: bool | None = None
 ) -> Array:
@@ -276,9 +279,9 @@ def from_dlpack(
     >>> x
     array([10,  2,  3])
     """
-    return _core.from_dlpack(x, device=device, copy=copy)
 
 
+@function
 def full(
     shape: int | tuple[int, ...],
     fill_value: bool | int | float | complex | Array,
@@ -323,9 +326,9 @@ def full(
     >>> xp.full(3, xp.inf, dtype=xp.float32)
     array([inf, inf, inf], dtype=float32)
     """
-    return _core.full(shape, fill_value, dtype, device)
 
 
+@function
 def full_like(
     x: Array,
     /,
@@ -333,6 +336,7 @@ def full_like(
     *,
     dtype: DType | None = None,
     device: Device | str | None = None,
+    shape: int | tuple[int, ...] | None = None,
 ) -> Array:
     """An array of the shape of another whose elements are all one value.
 
@@ -346,11 +350,13 @@ def full_like(
         Default: that of `x`.
     device : Device or str, optional
         Default: that of `x`.
+    shape : int or tuple of int, optional
+        Default: that of `x`; not in the standard, but in NumPy.
 
     Returns
     -------
     Array
-        A row-major array of the shape of `x`.
+        A row-major array.
 
     Raises
     ------
@@ -364,9 +370,9 @@ def full_like(
     >>> xp.full_like(xp.asarray([1.0, 2.0]), 7)
     array([7., 7.])
     """
-    return _core.full_like(x, fill_value, dtype, device)
 
 
+@function
 def linspace(
     start: int | float | complex,
     stop: int | float | complex,
@@ -413,9 +419,9 @@ def linspace(
     >>> xp.linspace(0, 1, 4, endpoint=False)
     array([0.  , 0.25, 0.5 , 0.75])
     """
-    return _core.linspace(start, stop, num, dtype, device, endpoint)
 
 
+@function
 def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Coordinate arrays of the grid that one-dimensional arrays span.
 
@@ -446,11 +452,9 @@ def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Arra
     array([[10, 10, 10],
            [20, 20, 20]])
     """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
-    return _core.meshgrid(arrays, indexing == "ij")
 
 
+@function
 def ones(
     shape: int | tuple[int, ...],
     *,
@@ -486,9 +490,9 @@ def ones(
     array([[1, 1, 1],
            [1, 1, 1]], dtype=int32)
     """
-    return _core.ones(shape, dtype, device)
 
 
+@function
 def ones_like(
     x: Array, /, *, dtype: DType | None = None, device: Device | str | None = None
 ) -> Array:
@@ -514,9 +518,9 @@ def ones_like(
     array([[1, 1],
            [1, 1]])
     """
-    return _core.ones_like(x, dtype, device)
 
 
+@function
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """The lower triangles of matrices.
 
@@ -544,9 +548,9 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
            [1, 1, 0],
            [1, 1, 1]])
     """
-    return _core.tril(x, k)
 
 
+@function
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """The upper triangles of matrices.
 
@@ -575,9 +579,9 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
            [0, 0, 1],
            [0, 0, 0]])
     """
-    return _core.triu(x, k)
 
 
+@function
 def zeros(
     shape: int | tuple[int, ...],
     *,
@@ -615,9 +619,9 @@ def zeros(
     array([[False, False],
            [False, False]])
     """
-    return _core.zeros(shape, dtype, device)
 
 
+@function
 def zeros_like(
     x: Array, /, *, dtype: DType | None = None, device: Device | str | None = None
 ) -> Array:
@@ -643,4 +647,3 @@ def zeros_like(
     array([[0, 0],
            [0, 0]])
     """
-    return _core.zeros_like(x, dtype, device)

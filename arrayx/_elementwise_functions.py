@@ -1,23 +1,17 @@
 """Elementwise functions of the standard.
 
-A function marked `elementwise` is, at run time, a callable of the extension module that carries the
-signature and the docstring written here; what it computes is in cpp/ops.
+What they compute is in cpp/ops.
 """
 
 # mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
-from . import _core
+from ._core import function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
     from ._core import Array
-
-    F = TypeVar("F", bound=Callable[..., Array])
 
 __all__ = [
     "abs",
@@ -90,12 +84,7 @@ __all__ = [
 ]
 
 
-def elementwise(function: F) -> F:
-    """Return the callable of the operation that has the function's name."""
-    return _core.elementwise_function(function.__name__, function)
-
-
-@elementwise
+@function
 def abs(x: Array, /) -> Array:
     """Absolute value of each element; of a complex number, its modulus.
 
@@ -129,7 +118,7 @@ def abs(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def acos(x: Array, /) -> Array:
     """Inverse cosine of each element, in radians.
 
@@ -160,7 +149,7 @@ def acos(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def acosh(x: Array, /) -> Array:
     """Inverse hyperbolic cosine of each element.
 
@@ -191,7 +180,7 @@ def acosh(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def add(x1: Array | int | float | complex, x2: Array | int | float | complex, /) -> Array:
     """Sum of each pair of elements.
 
@@ -224,7 +213,7 @@ def add(x1: Array | int | float | complex, x2: Array | int | float | complex, /)
     """
 
 
-@elementwise
+@function
 def asin(x: Array, /) -> Array:
     """Inverse sine of each element, in radians.
 
@@ -255,7 +244,7 @@ def asin(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def asinh(x: Array, /) -> Array:
     """Inverse hyperbolic sine of each element.
 
@@ -285,7 +274,7 @@ def asinh(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def atan(x: Array, /) -> Array:
     """Inverse tangent of each element, in radians.
 
@@ -316,7 +305,7 @@ def atan(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Angle of the point (x2, x1) seen from the origin, in radians.
 
@@ -348,7 +337,7 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def atanh(x: Array, /) -> Array:
     """Inverse hyperbolic tangent of each element.
 
@@ -379,7 +368,7 @@ def atanh(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def bitwise_and(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     """Bits set in both elements of each pair.
 
@@ -407,7 +396,7 @@ def bitwise_and(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     """
 
 
-@elementwise
+@function
 def bitwise_invert(x: Array, /) -> Array:
     """Each element with every bit inverted; of a bool, its negation.
 
@@ -435,7 +424,7 @@ def bitwise_invert(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def bitwise_left_shift(x1: Array | int, x2: Array | int, /) -> Array:
     """Bits of x1 shifted left by x2 places.
 
@@ -467,7 +456,7 @@ def bitwise_left_shift(x1: Array | int, x2: Array | int, /) -> Array:
     """
 
 
-@elementwise
+@function
 def bitwise_or(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     """Bits set in either element of each pair.
 
@@ -495,7 +484,7 @@ def bitwise_or(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     """
 
 
-@elementwise
+@function
 def bitwise_right_shift(x1: Array | int, x2: Array | int, /) -> Array:
     """Bits of x1 shifted right by x2 places, the sign kept.
 
@@ -528,7 +517,7 @@ def bitwise_right_shift(x1: Array | int, x2: Array | int, /) -> Array:
     """
 
 
-@elementwise
+@function
 def bitwise_xor(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     """Bits set in exactly one element of each pair.
 
@@ -556,7 +545,7 @@ def bitwise_xor(x1: Array | int | bool, x2: Array | int | bool, /) -> Array:
     """
 
 
-@elementwise
+@function
 def ceil(x: Array, /) -> Array:
     """Each element rounded to the nearest integer towards +infinity.
 
@@ -586,6 +575,7 @@ def ceil(x: Array, /) -> Array:
     """
 
 
+@function
 def clip(
     x: Array,
     /,
@@ -624,10 +614,9 @@ def clip(
     >>> xp.clip(xp.asarray([-1.0, 5.0, 12.0]), max=10)
     array([-1.,  5., 10.])
     """
-    return _core.clip(x, min, max)
 
 
-@elementwise
+@function
 def conj(x: Array, /) -> Array:
     """Complex conjugate of each element.
 
@@ -657,7 +646,7 @@ def conj(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Magnitude of x1 with the sign of x2.
 
@@ -689,7 +678,7 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def cos(x: Array, /) -> Array:
     """Cosine of each element, an angle in radians.
 
@@ -719,7 +708,7 @@ def cos(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def cosh(x: Array, /) -> Array:
     """Hyperbolic cosine of each element.
 
@@ -745,41 +734,43 @@ def cosh(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def divide(x1: Array | int | float | complex, x2: Array | int | float | complex, /) -> Array:
     """Quotient of each pair of elements.
 
     Parameters
     ----------
     x1, x2 : Array, int, float or complex
-        Operands, broadcast against each other; dtypes floating, real or complex. At least one is
-        an array.
+        Operands, broadcast against each other; dtypes numeric. At least one is an array.
 
     Returns
     -------
     Array
-        An array of the promoted dtype and the broadcast shape.
+        An array of the promoted dtype, or float64 if that is an integer dtype, and the broadcast
+        shape.
 
     Raises
     ------
     TypeError
-        If a dtype is not floating, real or complex, or the dtypes do not promote.
+        If a dtype is not numeric, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
     Notes
     -----
-    Division by zero gives infinities, and NaN for 0/0. For the quotient of integers see
-    `floor_divide`.
+    Division by zero gives infinities, and NaN for 0/0, of integers too. For quotients that are
+    integers see `floor_divide`.
 
     Examples
     --------
     >>> xp.divide(xp.asarray([1.0, 0.0, -1.0]), xp.asarray([4.0, 0.0, 0.0]))
     array([0.25,  nan, -inf])
+    >>> xp.divide(xp.asarray([1, 2, 3]), 2)
+    array([0.5, 1. , 1.5])
     """
 
 
-@elementwise
+@function
 def equal(
     x1: Array | int | float | complex | bool, x2: Array | int | float | complex | bool, /
 ) -> Array:
@@ -813,7 +804,7 @@ def equal(
     """
 
 
-@elementwise
+@function
 def exp(x: Array, /) -> Array:
     """e raised to the power of each element.
 
@@ -839,7 +830,7 @@ def exp(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def expm1(x: Array, /) -> Array:
     """e raised to the power of each element, minus 1, without loss of digits near 0.
 
@@ -865,7 +856,7 @@ def expm1(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def floor(x: Array, /) -> Array:
     """Each element rounded to the nearest integer towards -infinity.
 
@@ -895,7 +886,7 @@ def floor(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def floor_divide(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Quotient of each pair of elements, rounded towards -infinity.
 
@@ -930,7 +921,7 @@ def floor_divide(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def greater(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Whether the first element of each pair is greater than the second.
 
@@ -963,7 +954,7 @@ def greater(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def greater_equal(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Whether the first element of each pair is greater than or equal to the second.
 
@@ -996,7 +987,7 @@ def greater_equal(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Square root of the sum of the squares of each pair of elements.
 
@@ -1029,6 +1020,7 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
+@function
 def imag(x: Array, /) -> Array:
     """Imaginary part of each element, as a view.
 
@@ -1052,10 +1044,9 @@ def imag(x: Array, /) -> Array:
     >>> xp.imag(xp.asarray([1 + 2j, 3 - 4j]))
     array([ 2., -4.])
     """
-    return _core.imag(x)
 
 
-@elementwise
+@function
 def isfinite(x: Array, /) -> Array:
     """Whether each element is neither infinite nor NaN.
 
@@ -1085,7 +1076,7 @@ def isfinite(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def isinf(x: Array, /) -> Array:
     """Whether each element is an infinity.
 
@@ -1115,7 +1106,7 @@ def isinf(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def isnan(x: Array, /) -> Array:
     """Whether each element is NaN.
 
@@ -1145,7 +1136,7 @@ def isnan(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def less(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Whether the first element of each pair is less than the second.
 
@@ -1178,7 +1169,7 @@ def less(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def less_equal(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Whether the first element of each pair is less than or equal to the second.
 
@@ -1211,7 +1202,7 @@ def less_equal(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def log(x: Array, /) -> Array:
     """Natural logarithm of each element.
 
@@ -1242,7 +1233,7 @@ def log(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def log10(x: Array, /) -> Array:
     """Logarithm to base 10 of each element.
 
@@ -1272,7 +1263,7 @@ def log10(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def log1p(x: Array, /) -> Array:
     """Natural logarithm of 1 plus each element, without loss of digits near 0.
 
@@ -1302,7 +1293,7 @@ def log1p(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def log2(x: Array, /) -> Array:
     """Logarithm to base 2 of each element.
 
@@ -1332,7 +1323,7 @@ def log2(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Logarithm of the sum of the exponentials of each pair of elements.
 
@@ -1364,7 +1355,7 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def logical_and(x1: Array | bool, x2: Array | bool, /) -> Array:
     """Whether both elements of each pair are True.
 
@@ -1392,7 +1383,7 @@ def logical_and(x1: Array | bool, x2: Array | bool, /) -> Array:
     """
 
 
-@elementwise
+@function
 def logical_not(x: Array, /) -> Array:
     """Whether each element is False.
 
@@ -1418,7 +1409,7 @@ def logical_not(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def logical_or(x1: Array | bool, x2: Array | bool, /) -> Array:
     """Whether either element of each pair is True.
 
@@ -1446,7 +1437,7 @@ def logical_or(x1: Array | bool, x2: Array | bool, /) -> Array:
     """
 
 
-@elementwise
+@function
 def logical_xor(x1: Array | bool, x2: Array | bool, /) -> Array:
     """Whether exactly one element of each pair is True.
 
@@ -1474,7 +1465,7 @@ def logical_xor(x1: Array | bool, x2: Array | bool, /) -> Array:
     """
 
 
-@elementwise
+@function
 def maximum(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """The larger element of each pair.
 
@@ -1507,7 +1498,7 @@ def maximum(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def minimum(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """The smaller element of each pair.
 
@@ -1540,7 +1531,7 @@ def minimum(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def multiply(x1: Array | int | float | complex, x2: Array | int | float | complex, /) -> Array:
     """Product of each pair of elements.
 
@@ -1573,7 +1564,7 @@ def multiply(x1: Array | int | float | complex, x2: Array | int | float | comple
     """
 
 
-@elementwise
+@function
 def negative(x: Array, /) -> Array:
     """Each element with its sign changed.
 
@@ -1604,7 +1595,7 @@ def negative(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """The floating-point number next to x1 on the way to x2.
 
@@ -1636,7 +1627,7 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def not_equal(
     x1: Array | int | float | complex | bool, x2: Array | int | float | complex | bool, /
 ) -> Array:
@@ -1670,6 +1661,7 @@ def not_equal(
     """
 
 
+@function
 def positive(x: Array, /) -> Array:
     """Each element as it is, in a new array.
 
@@ -1693,10 +1685,9 @@ def positive(x: Array, /) -> Array:
     >>> xp.positive(xp.asarray([1, -2]))
     array([ 1, -2])
     """
-    return _core.positive(x)
 
 
-@elementwise
+@function
 def pow(x1: Array | int | float | complex, x2: Array | int | float | complex, /) -> Array:
     """x1 raised to the power x2.
 
@@ -1732,6 +1723,7 @@ def pow(x1: Array | int | float | complex, x2: Array | int | float | complex, /)
     """
 
 
+@function
 def real(x: Array, /) -> Array:
     """Real part of each element, as a view.
 
@@ -1756,10 +1748,9 @@ def real(x: Array, /) -> Array:
     >>> xp.real(xp.asarray([1 + 2j, 3 - 4j]))
     array([1., 3.])
     """
-    return _core.real(x)
 
 
-@elementwise
+@function
 def reciprocal(x: Array, /) -> Array:
     """1 divided by each element.
 
@@ -1785,7 +1776,7 @@ def reciprocal(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def remainder(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """Remainder of the division of each pair of elements, with the sign of the divisor.
 
@@ -1821,7 +1812,7 @@ def remainder(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     """
 
 
-@elementwise
+@function
 def round(x: Array, /) -> Array:
     """Each element rounded to the nearest integer, ties to the even one.
 
@@ -1851,7 +1842,7 @@ def round(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def sign(x: Array, /) -> Array:
     """-1, 0 or 1 for negative, zero and positive elements.
 
@@ -1883,7 +1874,7 @@ def sign(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def signbit(x: Array, /) -> Array:
     """Whether the sign bit of each element is set.
 
@@ -1913,7 +1904,7 @@ def signbit(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def sin(x: Array, /) -> Array:
     """Sine of each element, an angle in radians.
 
@@ -1943,7 +1934,7 @@ def sin(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def sinh(x: Array, /) -> Array:
     """Hyperbolic sine of each element.
 
@@ -1969,7 +1960,7 @@ def sinh(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def sqrt(x: Array, /) -> Array:
     """Square root of each element.
 
@@ -2002,7 +1993,7 @@ def sqrt(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def square(x: Array, /) -> Array:
     """Each element multiplied by itself.
 
@@ -2032,7 +2023,7 @@ def square(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def subtract(x1: Array | int | float | complex, x2: Array | int | float | complex, /) -> Array:
     """Difference of each pair of elements.
 
@@ -2065,7 +2056,7 @@ def subtract(x1: Array | int | float | complex, x2: Array | int | float | comple
     """
 
 
-@elementwise
+@function
 def tan(x: Array, /) -> Array:
     """Tangent of each element, an angle in radians.
 
@@ -2095,7 +2086,7 @@ def tan(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def tanh(x: Array, /) -> Array:
     """Hyperbolic tangent of each element.
 
@@ -2121,7 +2112,7 @@ def tanh(x: Array, /) -> Array:
     """
 
 
-@elementwise
+@function
 def trunc(x: Array, /) -> Array:
     """Each element rounded to the nearest integer towards zero.
 

@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from . import _core
-from ._elementwise_functions import elementwise
+from ._core import function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ __all__ = [
 ]
 
 
+@function
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the largest element, of all or along an axis.
 
@@ -56,9 +56,9 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     >>> xp.argmax(xp.asarray([[3, 1], [2, 5]]), axis=1)
     array([0, 1])
     """
-    return _core.argmax(x, axis, keepdims)
 
 
+@function
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The position of the smallest element, of all or along an axis.
 
@@ -92,9 +92,9 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     >>> xp.argmin(xp.asarray([[3, 1], [2, 5]]), axis=1)
     array([1, 0])
     """
-    return _core.argmin(x, axis, keepdims)
 
 
+@function
 def count_nonzero(
     x: Array,
     /,
@@ -136,9 +136,9 @@ def count_nonzero(
     >>> xp.count_nonzero(xp.asarray([[0, 1], [2, 3]]), axis=0)
     array([1, 2])
     """
-    return _core.count_nonzero(x, axis, keepdims)
 
 
+@function
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """The positions of elements that are not zero.
 
@@ -162,9 +162,9 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     >>> xp.nonzero(xp.asarray([[0, 1], [2, 0]]))
     (array([0, 1]), array([1, 0]))
     """
-    return _core.nonzero(x)
 
 
+@function
 def searchsorted(
     x1: Array,
     x2: Array | int | float,
@@ -211,12 +211,9 @@ def searchsorted(
     >>> xp.searchsorted(xp.asarray([1, 3, 5]), 3, side="right")
     array(2)
     """
-    if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
-    return _core.searchsorted(x1, x2, side == "right", sorter)
 
 
-@elementwise
+@function
 def where(
     condition: Array,
     x1: Array | int | float | complex | bool,

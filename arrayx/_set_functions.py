@@ -1,10 +1,14 @@
 """Set functions of the standard. The order of unique elements, left open by it, is ascending."""
 
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
 from collections import namedtuple
 
 from . import _core
+from ._core import function
+from ._creation_functions import asarray
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,14 +46,16 @@ __all__ = [
 ]
 
 
-def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
+def isin(
+    x1: Array | int, x2: Array | int | list[int] | tuple[int, ...], /, *, invert: bool = False
+) -> Array:
     """Whether each element of an array is among those of another.
 
     Parameters
     ----------
     x1, x2 : Array, bool, int, float or complex
         The elements asked for and those to look among; any shapes and dtypes that promote. At
-        least one is an array.
+        least one is an array. Those to look among may be a list or a tuple, as in NumPy.
     invert : bool
         Whether to ask for those that are not among them.
 
@@ -74,6 +80,8 @@ def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False) -> Array:
     >>> xp.isin(xp.asarray([1, 2, 3]), 2, invert=True)
     array([ True, False,  True])
     """
+    if isinstance(x2, (list, tuple)):
+        x2 = asarray(x2)
     return _core.isin(x1, x2, invert)
 
 
@@ -171,6 +179,7 @@ def unique_inverse(x: Array, /) -> UniqueInverseResult:
     return UniqueInverseResult(*_core.unique_inverse(x))
 
 
+@function
 def unique_values(x: Array, /) -> Array:
     """The distinct elements.
 
@@ -193,4 +202,3 @@ def unique_values(x: Array, /) -> Array:
     >>> xp.unique_values(xp.asarray([[3, 1], [3, 2]]))
     array([1, 2, 3])
     """
-    return _core.unique_values(x)

@@ -1,8 +1,10 @@
 """Statistical functions of the standard."""
 
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
-from . import _core
+from ._core import function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = [
 ]
 
 
+@function
 def cumulative_prod(
     x: Array,
     /,
@@ -68,9 +71,9 @@ def cumulative_prod(
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]), include_initial=True)
     array([1, 1, 2, 6])
     """
-    return _core.cumulative_prod(x, axis, dtype, include_initial)
 
 
+@function
 def cumulative_sum(
     x: Array,
     /,
@@ -118,16 +121,16 @@ def cumulative_sum(
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    return _core.cumulative_sum(x, axis, dtype, include_initial)
 
 
+@function
 def max(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
     """The largest element, of all or along axes.
 
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype bool or real-valued (integer or real floating).
+        Array of any shape; dtype real-valued (integer or floating).
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     keepdims : bool
@@ -141,7 +144,7 @@ def max(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Raises
     ------
     TypeError
-        If `x` is not bool or real-valued.
+        If `x` is not real-valued.
     ValueError
         If there is no element to choose from, or an axis is named twice.
     IndexError
@@ -158,14 +161,15 @@ def max(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     >>> xp.max(xp.asarray([[1, 5], [7, 3]]), axis=1)
     array([5, 7])
     """
-    return _core.max(x, axis, keepdims)
 
 
+@function
 def mean(
     x: Array,
     /,
     *,
     axis: int | tuple[int, ...] | None = None,
+    dtype: DType | None = None,
     keepdims: bool = False,
 ) -> Array:
     """The arithmetic mean of elements, of all or along axes.
@@ -176,13 +180,15 @@ def mean(
         Array of any shape; dtype floating, real or complex.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to cast `x` to first, as in NumPy and PyTorch; not in the standard.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
 
     Returns
     -------
     Array
-        An array of the dtype of `x`; the mean of nothing is NaN.
+        An array of the dtype of `x`, or of the one named; the mean of nothing is NaN.
 
     Raises
     ------
@@ -200,16 +206,16 @@ def mean(
     >>> xp.mean(xp.asarray([[1.0, 2.0], [3.0, 5.0]]), axis=0)
     array([2. , 3.5])
     """
-    return _core.mean(x, axis, keepdims)
 
 
+@function
 def min(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
     """The smallest element, of all or along axes.
 
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype bool or real-valued (integer or real floating).
+        Array of any shape; dtype real-valued (integer or floating).
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     keepdims : bool
@@ -223,7 +229,7 @@ def min(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     Raises
     ------
     TypeError
-        If `x` is not bool or real-valued.
+        If `x` is not real-valued.
     ValueError
         If there is no element to choose from, or an axis is named twice.
     IndexError
@@ -240,9 +246,9 @@ def min(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     >>> xp.min(xp.asarray([[1, 5], [7, 3]]), axis=1)
     array([1, 3])
     """
-    return _core.min(x, axis, keepdims)
 
 
+@function
 def prod(
     x: Array,
     /,
@@ -256,12 +262,13 @@ def prod(
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype numeric.
+        Array of any shape; dtype numeric, or bool, taken as ones and zeros: the standard leaves
+        that open, and NumPy, PyTorch, CuPy and JAX agree on it.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
     dtype : DType, optional
-        The dtype to compute in and to return. Default: that of `x`; for integers int64 if signed,
-        else uint64.
+        The dtype to compute in and to return. Default: that of `x`; int64 for bool and
+        signed integers, uint64 for unsigned ones.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
 
@@ -273,7 +280,7 @@ def prod(
     Raises
     ------
     TypeError
-        If `x` is not numeric.
+        If `x` is no array, or `dtype` cannot hold the product of its elements.
     ValueError
         If an axis is named twice.
     IndexError
@@ -290,14 +297,16 @@ def prod(
     >>> xp.prod(xp.asarray([[1, 2], [3, 4]]), axis=0)
     array([3, 8])
     """
-    return _core.prod(x, axis, dtype, keepdims)
 
 
+@function
 def std(
     x: Array,
     /,
     *,
     axis: int | tuple[int, ...] | None = None,
+    dtype: DType | None = None,
+    ddof: int | float | None = None,
     correction: int | float = 0.0,
     keepdims: bool = False,
 ) -> Array:
@@ -309,6 +318,10 @@ def std(
         Array of any shape; dtype real floating.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to cast `x` to first, as in NumPy; not in the standard.
+    ddof : int or float, optional
+        NumPy's word for `correction`, which it replaces if given; not in the standard.
     correction : int or float
         What is taken from the number of elements to get the divisor: 0 for a population, 1 for a
         sample (Bessel's correction).
@@ -318,8 +331,8 @@ def std(
     Returns
     -------
     Array
-        An array of the dtype of `x`; NaN where the number of elements less the correction is not
-        positive.
+        An array of the dtype of `x`, or of the one named; NaN where the number of elements less
+        the correction is not positive.
 
     Raises
     ------
@@ -342,9 +355,9 @@ def std(
     >>> xp.std(xp.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
     array(1.2909944)
     """
-    return _core.std(x, axis, correction, keepdims)
 
 
+@function
 def sum(
     x: Array,
     /,
@@ -398,14 +411,16 @@ def sum(
     >>> xp.sum(xp.asarray([200, 100], dtype=xp.uint8))
     array(300, dtype=uint64)
     """
-    return _core.sum(x, axis, dtype, keepdims)
 
 
+@function
 def var(
     x: Array,
     /,
     *,
     axis: int | tuple[int, ...] | None = None,
+    dtype: DType | None = None,
+    ddof: int | float | None = None,
     correction: int | float = 0.0,
     keepdims: bool = False,
 ) -> Array:
@@ -417,6 +432,10 @@ def var(
         Array of any shape; dtype real floating.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to cast `x` to first, as in NumPy; not in the standard.
+    ddof : int or float, optional
+        NumPy's word for `correction`, which it replaces if given; not in the standard.
     correction : int or float
         What is taken from the number of elements to get the divisor: 0 for a population, 1 for a
         sample (Bessel's correction).
@@ -426,8 +445,8 @@ def var(
     Returns
     -------
     Array
-        An array of the dtype of `x`; NaN where the number of elements less the correction is not
-        positive.
+        An array of the dtype of `x`, or of the one named; NaN where the number of elements less
+        the correction is not positive.
 
     Raises
     ------
@@ -450,4 +469,3 @@ def var(
     >>> xp.var(xp.asarray([1.0, 2.0, 3.0, 4.0]), correction=1)
     array(1.6666667)
     """
-    return _core.var(x, axis, correction, keepdims)

@@ -1,8 +1,11 @@
 """Utility functions of the standard."""
 
+# mypy: disable-error-code="empty-body"
+
 from __future__ import annotations
 
 from . import _core
+from ._core import function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +18,15 @@ __all__ = [
 ]
 
 
-def all(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+@function
+def all(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    out: Array | None = None,
+) -> Array:
     """Whether all elements are non-zero, of the whole or along axes.
 
     Parameters
@@ -26,6 +37,9 @@ def all(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
         The dimensions to reduce. Default: all of them.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
+    out : Array, optional
+        An array to write the result to, which is returned then. NumPy's function of this name
+        hands it on to containers, and xarray's to this one; not in the standard.
 
     Returns
     -------
@@ -50,10 +64,17 @@ def all(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     >>> xp.all(xp.asarray([[1, 0], [2, 3]]), axis=1)
     array([False,  True])
     """
-    return _core.all(x, axis, keepdims)
 
 
-def any(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Array:
+@function
+def any(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    out: Array | None = None,
+) -> Array:
     """Whether any element is non-zero, of the whole or along axes.
 
     Parameters
@@ -64,6 +85,9 @@ def any(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
         The dimensions to reduce. Default: all of them.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
+    out : Array, optional
+        An array to write the result to, which is returned then. NumPy's function of this name
+        hands it on to containers, and xarray's to this one; not in the standard.
 
     Returns
     -------
@@ -88,7 +112,6 @@ def any(x: Array, /, *, axis: int | tuple[int, ...] | None = None, keepdims: boo
     >>> xp.any(xp.asarray([[1, 0], [2, 3]]), axis=1)
     array([True, True])
     """
-    return _core.any(x, axis, keepdims)
 
 
 def diff(

@@ -1,1 +1,1 @@
-"""Times arrayx beside NumPy and PyTorch: ``python -m benchmarks``."""
+"""Times arrayx beside NumPy and PyTorch: ``python -m benchmarks cpu``."""

@@ -1,333 +1,227 @@
-"""What is compared: each case is a statement over named operands, the same for every library.
+"""What a comparison is: a statement over named operands, the same for every library.
 
 The statement is Python source, timed without a function call around it; ``xp`` is the library's
-namespace. A library that spells it differently has an entry in ``spelled``.
+namespace. The families in families/ generate the cases from sizes, dtypes and operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-Operands = dict[str, np.ndarray]
+Shape = tuple[int, ...]
 
-TINY = 16
-CACHED = 16 * 1024
-LARGE = 16 * 1024 * 1024
-SIDE = 4096
+# Which runs a case belongs to: every run, all but --quick ones, or --full ones alone.
+QUICK, USUAL, FULL = 0, 1, 2
 
-FAMILIES = ("call", "elementwise", "strided", "reduction", "cast", "matmul")
-SIZES = ("tiny", "cached", "large")
+KIBI, MEBI = 1 << 10, 1 << 20
+
+# Real values are repeated after this many: drawing them would take longer than timing them.
+PERIOD = 4 * MEBI
+
+FLOATING = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+# One dtype of each width.
+WIDTHS = ("int8", "int16", "float32", "float64", "complex128")
 
 
-@dataclass
+@dataclass(frozen=True)
+class Scale:
+    """How large a family's arrays are, in elements; the tests shrink it."""
+
+    cached: int = 16 * KIBI
+    medium: int = MEBI
+    large: int = 16 * MEBI
+    huge: int = 64 * MEBI
+
+    def upto(self, *sizes: int) -> list[int]:
+        """Return the sizes that are not above the largest."""
+        return [n for n in sizes if n <= self.huge]
+
+
+def side(elements: int, rank: int = 2) -> int:
+    """Return the length of a square's or a cube's side of about so many elements."""
+    return max(2, round(math.pow(elements, 1 / rank)))
+
+
+def itemsize(dtype: str) -> int:
+    """Return the bytes of one element."""
+    return int(np.dtype(dtype).itemsize)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array to be made: equal descriptions make equal arrays, in every process."""
+
+    shape: Shape
+    dtype: str
+    values: str = "uniform"
+    low: float = 0.5
+    high: float = 1.5
+
+    @property
+    def elements(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.elements * itemsize(self.dtype)
+
+    def make(self) -> np.ndarray:
+        """Return the array."""
+        rng = np.random.default_rng(zlib.crc32(repr(self).encode()))
+        return np.asarray(VALUES[self.values](rng, self), dtype=self.dtype).reshape(self.shape)
+
+
+def uniform(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Values in [low, high); integers from 1 below 100 and booleans unless that is narrower."""
+    n = min(operand.elements, PERIOD)
+    kind = np.dtype(operand.dtype).kind
+    values: np.ndarray
+    if kind == "b":
+        values = rng.random(n, dtype=np.float32) < 0.5
+    elif kind in "iu":
+        values = rng.integers(
+            1, max(2, min(100, int(operand.high) if operand.high > 2 else 100)), n
+        )
+    else:
+        values = rng.uniform(operand.low, operand.high, n)
+        if kind == "c":
+            values = values + 1j * rng.uniform(operand.low, operand.high, n)
+    return np.resize(values.astype(operand.dtype), operand.elements)
+
+
+def spread(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Values of both signs over the dtype's whole range, as a sort meets them."""
+    kind = np.dtype(operand.dtype).kind
+    if kind in "iu":
+        info = np.iinfo(operand.dtype)
+        return rng.integers(info.min, info.max, operand.elements, operand.dtype, endpoint=True)
+    if kind == "b":
+        return rng.random(operand.elements) < 0.5
+    values = rng.standard_normal(operand.elements)
+    return values + 1j * rng.standard_normal(operand.elements) if kind == "c" else values
+
+
+def few(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Values of which there are no more than 100 different ones."""
+    return rng.integers(0, 100, operand.elements)
+
+
+def ascending(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Values in order."""
+    return np.sort(spread(rng, operand).astype(operand.dtype))
+
+
+def below(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Integers in [0, high): positions in an axis of that length."""
+    return rng.integers(0, int(operand.high), operand.elements)
+
+
+def mask(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Booleans of which the part `high` is true."""
+    return rng.random(operand.elements, dtype=np.float32) < operand.high
+
+
+def dominant(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Symmetric matrices with a heavy diagonal: positive definite and well conditioned."""
+    n = operand.shape[-1]
+    values = uniform(rng, operand).reshape(operand.shape)
+    return values + np.conj(np.swapaxes(values, -1, -2)) + 4 * n * np.eye(n)
+
+
+VALUES: dict[str, Callable[[np.random.Generator, Operand], np.ndarray]] = {
+    make.__name__: make for make in (uniform, spread, few, ascending, below, mask, dominant)
+}
+
+
+@dataclass(frozen=True)
 class Case:
     """One comparison."""
 
-    name: str
     family: str
-    size: str  # tiny: the call counts; cached: fits in cache; large: streams from memory
+    operation: str
     statement: str
-    operands: Callable[[np.random.Generator], Operands]
-    # Bytes that must be read and written at least, for cases bound by memory.
-    traffic: int | None = None
-    # Largest difference from the reference, relative to its largest magnitude.
-    tolerance: float = 0.0
-    # The reference is computed in float64 where the operands are float32.
-    widen: bool = True
-    spelled: dict[str, str] = field(default_factory=dict)
+    operands: Mapping[str, Operand]
+    # Views of the operands, made once before the statement is timed: name to expression.
+    views: Mapping[str, str] = field(default_factory=dict)
+    # Bytes that must be read and written at least, for operations that memory bounds.
+    reads: int = 0
+    writes: int = 0
+    # Largest difference from the reference in units of rounding of its largest magnitude; the
+    # libraries' functions differ in their last bits.
+    rounding: float = 16
+    # What of the result r is compared, where a result is not unique or not an array.
+    compared: str = "r"
+    # The operand that the statement writes to, which is then the result.
+    changes: str | None = None
+    # Where a library's words differ: its name to its statement, "its-name view" to its view, and
+    # "its-name compared" to what is compared.
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    tier: int = USUAL
+    # What the summary tells apart within a family.
+    group: str = ""
+    # Replaces the dtype and shape of the first operand in the name.
+    detail: str = ""
+    # The elements of the result, where nothing is read.
+    made: int = 0
 
-    def statement_for(self, library: str) -> str:
-        """Return the statement as a library spells it."""
-        return self.spelled.get(library, self.statement)
+    @property
+    def first(self) -> Operand:
+        """The operand that names the case."""
+        return next(iter(self.operands.values()))
 
+    @property
+    def dtype(self) -> str:
+        """The first operand's dtype."""
+        return self.first.dtype
 
-def operand(
-    shape: tuple[int, ...], dtype: str, low: float = 0.5, high: float = 1.5
-) -> Callable[[np.random.Generator], np.ndarray]:
-    """Return a maker of uniformly distributed values in [low, high), or of integers below 100."""
+    @property
+    def elements(self) -> int:
+        """The elements of the largest operand, or of what is made from none."""
+        return self.made or max(operand.elements for operand in self.operands.values())
 
-    def make(rng: np.random.Generator) -> np.ndarray:
-        if np.dtype(dtype).kind in "iu":
-            return rng.integers(0, 100, shape, dtype=dtype)
-        values = rng.random(shape, dtype=np.float32 if dtype == "float32" else np.float64)
-        values *= high - low
-        values += low
-        return values
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all operands."""
+        return sum(operand.nbytes for operand in self.operands.values())
 
-    return make
+    @property
+    def name(self) -> str:
+        """What the table shows."""
+        detail = self.detail or f"{self.dtype}[{', '.join(map(counted, self.first.shape))}]"
+        return f"{self.operation}, {detail}"
 
-
-def operands(**makers: Callable[[np.random.Generator], np.ndarray]) -> Callable[..., Operands]:
-    """Return a maker of all the operands of a case."""
-    return lambda rng: {name: make(rng) for name, make in makers.items()}
-
-
-ROUNDING = {"float32": 1e-6, "float64": 1e-14, "int32": 0.0, "int64": 0.0}
-# Sums in float32: NumPy's are not pairwise along the first axis.
-SUMMING = {"float32": 1e-3, "float64": 1e-10}
-
-
-def call_cases() -> Iterator[Case]:
-    """Arrays of 16 elements: what a call costs before it computes anything."""
-    for dtype in ("float64", "float32"):
-        for name, statement in {
-            "x + y": "x + y",
-            "x * y": "x * y",
-            "add(x, y)": "xp.add(x, y)",
-            "x + 1.0": "x + 1.0",
-            "exp(x)": "xp.exp(x)",
-            "x < y": "x < y",
-            "sum(x)": "xp.sum(x)",
-        }.items():
-            yield Case(
-                f"{name}, {dtype}[{TINY}]",
-                "call",
-                "tiny",
-                statement,
-                operands(x=operand((TINY,), dtype), y=operand((TINY,), dtype)),
-                tolerance=ROUNDING[dtype],
-            )
-    for name, statement in {
-        "x[3]": "x[3]",
-        "x[2:9]": "x[2:9]",
-        "x[::-1]": "xp.flip(x)",
-        "x[None, :]": "x[None, :]",
-        "reshape": "xp.reshape(x, (4, 4))",
-        "zeros": "xp.zeros((4, 4))",
-        "asarray": "xp.asarray(x)",
-    }.items():
-        yield Case(
-            f"{name}, float64[{TINY}]",
-            "call",
-            "tiny",
-            statement,
-            operands(x=operand((TINY,), "float64")),
-            spelled={
-                "PyTorch": {
-                    "xp.flip(x)": "xp.flip(x, (0,))",
-                    "xp.zeros((4, 4))": "xp.zeros((4, 4), dtype=xp.float64)",
-                }.get(statement, statement)
-            },
-        )
+    def spelling(self, library: str) -> tuple[str, Mapping[str, str]]:
+        """Return the statement and the views as a library spells them."""
+        views = {name: self.spelled.get(f"{library} {name}", v) for name, v in self.views.items()}
+        return self.spelled.get(library, self.statement), views
 
 
-def elementwise_cases() -> Iterator[Case]:
-    """Contiguous operands, in cache and in memory."""
-    for size, n in (("cached", CACHED), ("large", LARGE)):
-        for dtype in ("float32", "float64", "int32"):
-            yield Case(
-                f"x + y, {dtype}[{n}]",
-                "elementwise",
-                size,
-                "x + y",
-                operands(x=operand((n,), dtype), y=operand((n,), dtype)),
-                traffic=3 * n * np.dtype(dtype).itemsize,
-                tolerance=ROUNDING[dtype],
-            )
-        for dtype in ("float32", "float64"):
-            for function in ("sqrt", "exp", "log", "sin", "tanh"):
-                yield Case(
-                    f"{function}(x), {dtype}[{n}]",
-                    "elementwise",
-                    size,
-                    f"xp.{function}(x)",
-                    operands(x=operand((n,), dtype, 0.5, 8.0)),
-                    traffic=2 * n * np.dtype(dtype).itemsize,
-                    # The libraries' functions are within a few units in the last place.
-                    tolerance=8 * ROUNDING[dtype],
-                )
-        yield Case(
-            f"where(x < y, x, y), float32[{n}]",
-            "elementwise",
-            size,
-            "xp.where(c, x, y)",
-            lambda rng, n=n: {
-                "c": rng.random(n) < 0.5,
-                "x": rng.random(n, dtype=np.float32),
-                "y": rng.random(n, dtype=np.float32),
-            },
-            traffic=13 * n,
-            widen=False,
-        )
+def counted(n: int) -> str:
+    """Return a number with a binary unit where that is shorter and exact."""
+    for unit, name in ((MEBI, "Mi"), (KIBI, "Ki")):
+        if n and n % unit == 0:
+            return f"{n // unit}{name}"
+    return str(n)
 
 
-def strided_cases() -> Iterator[Case]:
-    """Transposes, broadcasts and steps."""
-    square = operand((SIDE, SIDE), "float32")
-    cells = SIDE * SIDE
-    yield Case(
-        f"x + x.T, float32[{SIDE}, {SIDE}]",
-        "strided",
-        "large",
-        "x + x.T",
-        operands(x=square),
-        traffic=3 * 4 * cells,
-        tolerance=ROUNDING["float32"],
-    )
-    yield Case(
-        f"copy of x.T, float32[{SIDE}, {SIDE}]",
-        "strided",
-        "large",
-        "xp.reshape(x.T, (-1,))",
-        operands(x=square),
-        traffic=2 * 4 * cells,
-    )
-    yield Case(
-        f"x + row, float32[{SIDE}, {SIDE}]",
-        "strided",
-        "large",
-        "x + row",
-        operands(x=square, row=operand((1, SIDE), "float32")),
-        traffic=2 * 4 * cells,
-        tolerance=ROUNDING["float32"],
-    )
-    yield Case(
-        f"x + column, float32[{SIDE}, {SIDE}]",
-        "strided",
-        "large",
-        "x + column",
-        operands(x=square, column=operand((SIDE, 1), "float32")),
-        traffic=2 * 4 * cells,
-        tolerance=ROUNDING["float32"],
-    )
-    yield Case(
-        f"x[:, ::2] * y[:, ::2], float32[{SIDE}, {SIDE}]",
-        "strided",
-        "large",
-        "x[:, ::2] * y[:, ::2]",
-        operands(x=square, y=square),
-        # Every cache line of the operands is read, half of the elements are written.
-        traffic=10 * cells,
-        tolerance=ROUNDING["float32"],
-    )
+def number(text: str) -> int:
+    """Return the number that `counted` would write so."""
+    for name, unit in (("mi", MEBI), ("ki", KIBI)):
+        if text.lower().endswith(name):
+            return int(text[: -len(name)]) * unit
+    return int(text)
 
 
-def reduction_cases() -> Iterator[Case]:
-    """Sums and their relatives, over each axis."""
-    for dtype in ("float32", "float64"):
-        for rows, columns in ((SIDE, SIDE), (1048576, 16), (16, 1048576)):
-            for axis in (0, 1, None):
-                yield Case(
-                    f"sum, axis {axis}, {dtype}[{rows}, {columns}]",
-                    "reduction",
-                    "large",
-                    f"xp.sum(x, axis={axis})",
-                    operands(x=operand((rows, columns), dtype)),
-                    traffic=rows * columns * np.dtype(dtype).itemsize,
-                    tolerance=SUMMING[dtype],
-                    spelled={"PyTorch": "xp.sum(x)"} if axis is None else {},
-                )
-    for name in ("max", "argmax", "mean"):
-        for axis in (0, 1):
-            yield Case(
-                f"{name}, axis {axis}, float32[{SIDE}, {SIDE}]",
-                "reduction",
-                "large",
-                f"xp.{name}(x, axis={axis})",
-                operands(x=operand((SIDE, SIDE), "float32")),
-                traffic=SIDE * SIDE * 4,
-                tolerance=SUMMING["float32"] if name == "mean" else 0.0,
-                spelled={"PyTorch": f"xp.amax(x, {axis})"} if name == "max" else {},
-            )
-    yield Case(
-        f"sum, float64[{CACHED}]",
-        "reduction",
-        "cached",
-        "xp.sum(x)",
-        operands(x=operand((CACHED,), "float64")),
-        tolerance=SUMMING["float64"],
-    )
-    yield Case(
-        f"cumulative_sum, float64[{LARGE}]",
-        "reduction",
-        "large",
-        "xp.cumulative_sum(x)",
-        operands(x=operand((LARGE,), "float64")),
-        traffic=16 * LARGE,
-        tolerance=SUMMING["float64"],
-        spelled={"PyTorch": "xp.cumsum(x, 0)"},
-    )
-
-
-def cast_cases() -> Iterator[Case]:
-    """Conversions between dtypes, and arithmetic of mixed ones."""
-    for source, target in (
-        ("float32", "float64"),
-        ("float64", "float32"),
-        ("int32", "float32"),
-        ("float32", "int32"),
-        ("int64", "float64"),
-    ):
-        itemsizes = np.dtype(source).itemsize + np.dtype(target).itemsize
-        yield Case(
-            f"{source} to {target}[{LARGE}]",
-            "cast",
-            "large",
-            f"xp.astype(x, xp.{target})",
-            operands(x=operand((LARGE,), source)),
-            traffic=itemsizes * LARGE,
-            widen=False,
-            spelled={"PyTorch": f"x.to(xp.{target})"},
-        )
-    yield Case(
-        f"float32 + float64[{LARGE}]",
-        "cast",
-        "large",
-        "x + y",
-        operands(x=operand((LARGE,), "float32"), y=operand((LARGE,), "float64")),
-        traffic=20 * LARGE,
-        widen=False,
-    )
-
-
-def matmul_cases() -> Iterator[Case]:
-    """Products of matrices."""
-    for n, size in ((64, "cached"), (2048, "large")):
-        for dtype in ("float32", "float64"):
-            yield Case(
-                f"x @ y, {dtype}[{n}, {n}]",
-                "matmul",
-                size,
-                "x @ y",
-                operands(x=operand((n, n), dtype), y=operand((n, n), dtype)),
-                tolerance=n * ROUNDING[dtype],
-            )
-    yield Case(
-        "x @ y.T, float32[1024, 1024]",
-        "matmul",
-        "large",
-        "x @ y.T",
-        operands(x=operand((1024, 1024), "float32"), y=operand((1024, 1024), "float32")),
-        tolerance=1e-3,
-    )
-    yield Case(
-        "x @ y, int64[512, 512]",
-        "matmul",
-        "large",
-        "x @ y",
-        operands(x=operand((512, 512), "int64"), y=operand((512, 512), "int64")),
-    )
-    yield Case(
-        "x @ y, float64[1000, 8, 8]",
-        "matmul",
-        "cached",
-        "x @ y",
-        operands(x=operand((1000, 8, 8), "float64"), y=operand((1000, 8, 8), "float64")),
-        tolerance=1e-12,
-    )
-
-
-def all_cases() -> list[Case]:
-    """Return every case, in the order of the families."""
-    makers = (
-        call_cases,
-        elementwise_cases,
-        strided_cases,
-        reduction_cases,
-        cast_cases,
-        matmul_cases,
-    )
-    return [case for make in makers for case in make()]
+def torch(statement: str) -> dict[str, str]:
+    """Return the spelling for PyTorch alone."""
+    return {"PyTorch": statement}

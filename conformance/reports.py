@@ -6,7 +6,7 @@ Which row a test belongs to is the caller's business: a function of the parts of
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ def read(path: Path, row_of: Callable[[Sequence[str]], str]) -> Report:
 
 
 def print_table(report: Report, title: str, order: Sequence[str] = ()) -> None:
-    """Print outcomes per row, the reasons of skips, and the failures with their causes."""
+    """Print outcomes per row, the reasons of skips, and the failures under their causes."""
     names = sorted(
         report.rows, key=lambda name: (order.index(name) if name in order else len(order), name)
     )
@@ -83,8 +83,13 @@ def print_table(report: Report, title: str, order: Sequence[str] = ()) -> None:
         print("\nskipped because:")
         for reason, count in report.reasons.most_common():
             print(f"{count:>6}  {one_line(reason)}")
-    if report.failed:
-        print("\nfailed:")
-        for name in names:
-            for test, cause in report.rows[name].failures:
-                print(f"        {test}\n            {cause}")
+    by_cause: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        for test, cause in report.rows[name].failures:
+            by_cause[cause].append(test)
+    if by_cause:
+        print("\nfailed because:")
+        for cause, tests in sorted(by_cause.items(), key=lambda item: -len(item[1])):
+            print(f"{len(tests):>6}  {cause}")
+            for test in tests:
+                print(f"            {test}")

@@ -12,6 +12,7 @@ import argparse
 import importlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,8 @@ class Consumer:
     # The part of a test module's dotted name that makes a row.
     row: int = -1
     requires: tuple[str, ...] = ()
+    # Programs that some of its tests start, and what brings them.
+    programs: dict[str, str] = field(default_factory=dict)
 
 
 CONSUMERS = {
@@ -125,6 +128,8 @@ CONSUMERS = {
         # Its conftest.py, which the wheel lacks, leaves these to options of its own.
         select=("-m", "not slow and not cloud"),
         environment={"CUBED_BACKEND_ARRAY_API_MODULE": "{module}"},
+        requires=("anywidget", "matplotlib", "numpy_groupies"),
+        programs={"dot": "graphviz"},
     ),
     "xarray": Consumer(
         package="xarray",
@@ -246,6 +251,10 @@ def consumer(options: argparse.Namespace) -> int:
             print(f"{project.package} has no {path.partition('/')[2]} in {package}.")
             return 2
 
+    for program, where in project.programs.items():
+        if shutil.which(program) is None:
+            print(f"{program} of {where} is not installed: the tests that start it will fail.")
+
     environment = os.environ | {
         name: value.format(module=options.module) for name, value in project.environment.items()
     }
@@ -269,6 +278,21 @@ def consumer(options: argparse.Namespace) -> int:
     if report.rows:
         reports.print_table(report, project.package)
     return verdict(status, report)
+
+
+def operations(options: argparse.Namespace) -> int:
+    """Run operations of xarray on arrays of the namespace and on NumPy's, and print what results."""
+    missing = [
+        name
+        for name in ("bottleneck", "scipy", "xarray", options.module)
+        if importlib.util.find_spec(name.partition(".")[0]) is None
+    ]
+    if missing:
+        print(f"{', '.join(missing)} must be installed for {sys.executable}.")
+        return 2
+    import xarray_operations
+
+    return int(xarray_operations.report(options.module) > 0)
 
 
 def main() -> int:
@@ -300,6 +324,12 @@ def main() -> int:
         p.add_argument("-n", metavar="WORKERS", help="processes (needs pytest-xdist)")
         p.add_argument("--module", default="arrayx", help="the namespace (default: arrayx)")
         p.set_defaults(run=consumer)
+
+    p = suites.add_parser(
+        "xarray-operations", help="which operations of xarray keep arrays of the namespace"
+    )
+    p.add_argument("--module", default="arrayx", help="the namespace (default: arrayx)")
+    p.set_defaults(run=operations)
 
     options = parser.parse_args()
     return int(options.run(options))

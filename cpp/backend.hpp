@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "array/array.hpp"
@@ -113,6 +114,20 @@ class Backend {
   // of out). Offsets are known to be in bounds. in.layout may also have dimensions that offsets
   // has, up to all of out's: an element's place is its offset plus its place under in.layout.
   virtual void gather(const Operand& in, const Operand& offsets, const Operand& out) = 0;
+  // gather() by one index array of `out`'s leading dimensions, whose offsets are
+  // normalise(index) * stride for index in [-n, n), without an array of them. False when an index
+  // is out of bounds, with the first such index in `bad` and `out` undefined; nothing from an
+  // engine that has no such loop.
+  virtual std::optional<bool> gather_indexed(const Operand& /*in*/, const Operand& /*index*/,
+                                             std::int64_t /*n*/, std::int64_t /*stride*/,
+                                             const Operand& /*out*/, std::int64_t* /*bad*/) {
+    return std::nullopt;
+  }
+  // Writes the elements of `in` where `mask`, of its shape, is true into a contiguous `out` of as
+  // many, in row-major order; false from an engine that has no such loop.
+  virtual bool compress(const Operand& /*in*/, const Operand& /*mask*/, const Operand& /*out*/) {
+    return false;
+  }
   // out[offsets[i…] + slab…] = in[i…, slab…], in index order, so that the last of equal offsets
   // wins. out.layout describes one slab. in is cast to out's dtype.
   virtual void scatter(const Operand& in, const Operand& offsets, const Operand& out) = 0;

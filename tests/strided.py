@@ -62,6 +62,11 @@ class Draw(random.Random):
         view[...] = a
         return view
 
+    def broadcastable(self, shape):
+        """A shape that broadcasts to this one: sizes of one instead, leading ones left out."""
+        sides = [1 if self.random() < 0.2 else n for n in shape]
+        return tuple(sides[self.randint(0, len(sides)) :] if self.random() < 0.2 else sides)
+
     def array(self, shape=None, dtype=None):
         """NumPy's array in some layout; `ours` makes an Array of the same memory."""
         shape = self.shape() if shape is None else shape
@@ -79,3 +84,37 @@ def same(x, expected):
     assert x.shape == expected.shape
     assert x.dtype == expected.dtype
     assert np.asarray(x).tobytes() == expected.tobytes()
+
+
+def alike(x, expected):
+    """The same shape and dtype; the same bits, but for those of NaN."""
+    expected = np.asarray(expected)
+    assert isinstance(x, xp.Array)
+    assert x.shape == expected.shape
+    assert x.dtype == expected.dtype
+    got = np.asarray(x)
+    for a, b in [(got.real, expected.real), (got.imag, expected.imag)]:
+        np.testing.assert_array_equal(a, b)
+        if a.dtype.kind == "f":
+            number = ~np.isnan(b)
+            np.testing.assert_array_equal(np.signbit(a[number]), np.signbit(b[number]))
+
+
+def near(x, exact, dtype, ulps, slack=0.0):
+    """A shape and dtype; each element within so many ulps (of the modulus) of a value in a wider
+    dtype, or within `slack` where that is more; infinities and NaN in the same parts."""
+    assert isinstance(x, xp.Array)
+    assert x.shape == exact.shape
+    assert x.dtype == dtype
+    got = np.asarray(x)
+    with np.errstate(all="ignore"):
+        rounded = exact.astype(dtype)
+        error = np.abs(got - exact)
+        bound = np.maximum(ulps * np.spacing(np.abs(rounded)), slack)
+        good = (error <= bound) | (got == rounded)
+        special = [
+            (a == b) | (np.isnan(a) & np.isnan(b)) | (np.isfinite(a) & np.isfinite(b))
+            for a, b in [(got.real, rounded.real), (got.imag, rounded.imag)]
+        ]
+    good = np.where(np.isfinite(rounded), good, special[0] & special[1])
+    assert good.all(), (got[~good][:3], exact[~good][:3], (error / bound)[~good][:3])

@@ -220,10 +220,6 @@ def test_numpy_scalars_that_are_python_numbers_count_as_such():
         same(other * x, expected)
         same(x >= other, expected <= np.asarray([1, 4]) if other == 1 else expected >= 4)
         same(xp.where(x > 1, other, x), np.asarray([1, other], dtype="float32"))
-    for function in (operator.mul, operator.eq, operator.lt):
-        for pair in ((x, np.ones(2)), (np.ones(2), x)):
-            with pytest.raises(TypeError):
-                function(*pair)
 
 
 def test_ufuncs_give_arrays_of_ours():
@@ -238,48 +234,113 @@ def test_ufuncs_give_arrays_of_ours():
     fraction, integer = np.modf(x)
     same(fraction, np.modf(theirs)[0])
     same(integer, np.modf(theirs)[1])
-    with pytest.raises(TypeError):
-        np.add(x, theirs)
+    # dtypes that the standard's function does not take are NumPy's business
+    same(np.sqrt(xp.asarray([4, 9])), np.asarray([2.0, 3.0]))
+    same(np.add(xp.asarray([True, False]), True), np.asarray([True, True]))
     with pytest.raises(TypeError):
         np.sqrt(x, out=theirs)
+
+
+@pytest.mark.parametrize(
+    "function", [*ARITHMETIC, operator.truediv, operator.pow, operator.matmul, operator.lt]
+)
+def test_operators_beside_an_array_of_numpy(function):
+    a, b = np.asarray([4.0, 9.0]), np.asarray([2.0, 3.0])
+    same(function(xp.asarray(a), b), function(a, b))
+    same(function(a, xp.asarray(b)), function(a, b))
+    same(function(xp.asarray(a), b.astype("int32")), function(a, b))
+    # dtypes follow the rules of arrayx
+    with pytest.raises(TypeError):
+        _ = xp.asarray([True, False]) - np.asarray([True, True])
+    with pytest.raises(TypeError):
+        _ = xp.asarray([1.0]) + np.asarray(["a"])
+
+
+def test_in_place_operators_take_an_array_of_numpy_in_place():
+    x = xp.asarray([1.0, 2.0])
+    view = x[1:]
+    for function, expected in (
+        (operator.iadd, [3.0, 4.0]),
+        (operator.imul, [6.0, 8.0]),
+        (operator.ipow, [36.0, 64.0]),
+    ):
+        assert function(x, np.asarray([2.0, 2.0])) is x
+        same(x, np.asarray(expected))
+    assert view.tolist() == [64.0]
+    square = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert operator.imatmul(square, np.asarray([[0.0, 1.0], [1.0, 0.0]])) is square
+    same(square, np.asarray([[2.0, 1.0], [4.0, 3.0]]))
+    same(operator.iadd(x, np.float32(1)), np.asarray([37.0, 65.0]))
+    for wrong in (np.asarray(["a", "b"]), np.ma.masked_array([1.0, 2.0]), b"ab", np.ones(3)):
+        with pytest.raises((TypeError, ValueError)):
+            x += wrong
+    with pytest.raises(TypeError):
+        operator.iadd(xp.asarray([1, 2]), np.asarray([0.5, 0.5]))
+    same(x, np.asarray([37.0, 65.0]))
 
 
 def test_dtypes_that_an_operation_does_not_take_are_type_errors():
     """The standard leaves them open; arrayx asks for a cast instead of guessing one."""
     truth = xp.asarray([True, True, False])
-    for call in (lambda: truth + truth, lambda: truth * truth, lambda: xp.prod(truth)):
+    for call in (lambda: truth + truth, lambda: truth * truth, lambda: xp.mean(truth)):
         with pytest.raises(TypeError, match="bool"):
             call()
     integers = xp.asarray([1, 2, 3], dtype=xp.int8)
-    for call in (lambda: integers / integers, lambda: xp.exp(integers), lambda: xp.mean(integers)):
+    for call in (lambda: xp.sin(integers), lambda: xp.exp(integers), lambda: xp.mean(integers)):
         with pytest.raises(TypeError, match="int8"):
             call()
     same(integers / 2.0, np.asarray([0.5, 1.0, 1.5]))
+    same(integers / integers[::-1], np.asarray([1 / 3, 1.0, 3.0]))
 
 
-def test_writing_casts_within_a_kind_and_from_real_to_complex_only():
+def test_in_place_operators_cast_within_a_kind_and_from_real_to_complex_only():
     """The standard leaves open what does not promote to the array's dtype."""
     a = np.linspace(-3, 3, 1000).reshape(10, 100)
-    for to, source in (("float32", "float64"), ("complex64", "complex128"), ("int32", "int64"),
-                       ("uint8", "uint64"), ("complex64", "float64")):  # fmt: skip
+    pairs = ["float32 float64", "complex64 complex128", "int32 int64", "uint8 uint64"]
+    for to, source in map(str.split, [*pairs, "complex64 float64"]):
         theirs, values = a.astype("int64").astype(to), a.T.astype("int64").astype(source)
         ours = xp.asarray(theirs.copy())
         ours += xp.asarray(values).T
         same(ours, (theirs + values.T).astype(to))
-        ours[::-1, ...] = xp.asarray(values).T
-        same(ours, values.T[::-1].astype(to))
-        ours[xp.asarray([3, 1]), ...] = xp.asarray(values)[:, 0]
-        same(ours[1, ...], values[:, 0].astype(to))
-    for to, source in (("int64", "float64"), ("float64", "complex128"), ("uint8", "int8"),
-                       ("int64", "uint64"), ("bool", "int8")):  # fmt: skip
+    pairs = ["int64 float64", "float64 complex128", "uint8 int8", "int64 uint64"]
+    for to, source in map(str.split, pairs):
         ours = xp.zeros(3, dtype=getattr(xp, to))
-        value = xp.ones(3, dtype=getattr(xp, source))
         with pytest.raises(TypeError, match=source):
-            ours[...] = value
-        if to != "bool":
-            with pytest.raises(TypeError, match=source):
-                ours += value
-        assert not xp.any(ours != xp.zeros_like(ours))
+            ours += xp.ones(3, dtype=getattr(xp, source))
+        assert not xp.any(ours != 0)
+
+
+def test_assignment_casts_from_every_dtype_but_never_drops_an_imaginary_part():
+    a = np.asarray([[0.0, 1.5, -2.75], [3.0, 100.25, -1e-9]])
+    for source in xp.__array_namespace_info__().dtypes():
+        values = np.abs(a).astype(source)
+        for to in xp.__array_namespace_info__().dtypes():
+            theirs = np.ones((3, 2), dtype=to)
+            ours = xp.asarray(theirs.copy())
+            if np.issubdtype(source, np.complexfloating) and not to.startswith("complex"):
+                with pytest.raises(TypeError, match=f"{source} values .* {to}"):
+                    ours[...] = xp.asarray(values).T
+            else:
+                ours[...] = xp.asarray(values).T
+                theirs[...] = values.T
+            same(ours, theirs)
+
+
+def test_a_view_of_another_dtype_must_be_aligned():
+    x = xp.zeros(64, dtype=xp.uint8)
+    assert x[8:24].view(xp.float64).shape == (2,)
+    for start in (1, 4, 7):
+        with pytest.raises(ValueError, match="multiple of 8 bytes"):
+            x[start : start + 16].view(xp.float64)
+    memory = memoryview(bytearray(64))
+    first = np.frombuffer(memory, dtype="uint8").ctypes.data
+    for start in range(first % 8, 8 + first % 8):
+        y = xp.asarray(memory[start : start + 16], copy=False)
+        if (first + start) % 8 == 0:
+            assert y.view(xp.float64).shape == (2,)
+        else:
+            with pytest.raises(ValueError, match="multiple of 8 bytes"):
+                y.view(xp.float64)
 
 
 def test_views_of_another_dtype():
@@ -336,7 +397,7 @@ def test_unary_operators_agree_with_numpy(dtype):
             _ = ~x
 
 
-@pytest.mark.parametrize("foreign", [None, "a", [1, 2], (1, 2), {}, object(), np.ones(2)])
+@pytest.mark.parametrize("foreign", [None, "a", [1, 2], (1, 2), {}, object()])
 def test_operators_refuse_foreign_types(foreign):
     x = xp.asarray([1.0, 2.0])
     for f in [*ARITHMETIC, operator.truediv, operator.pow, operator.matmul, operator.lt]:
@@ -347,9 +408,8 @@ def test_operators_refuse_foreign_types(foreign):
     for f in (operator.iadd, operator.imul, operator.imatmul):
         with pytest.raises(TypeError):
             f(x, foreign)
-    if not isinstance(foreign, np.ndarray):
-        assert (x == foreign) is False
-        assert (x != foreign) is True
+    assert (x == foreign) is False
+    assert (x != foreign) is True
 
 
 def test_objects_of_other_libraries_may_answer_for_us():
@@ -725,7 +785,8 @@ def test_bad_assignments_change_nothing():
         (1j, TypeError),
         ([1j, 2, 3], TypeError),
         (xp.asarray(1.5j), TypeError),
-        (float("nan"), TypeError),
+        (float("nan"), ValueError),
+        (1e300, OverflowError),
         (2**70, OverflowError),
         ([1, 2], ValueError),
         (xp.ones((2, 3), dtype=xp.int64), ValueError),

@@ -3,8 +3,6 @@
 A call is written once, for any namespace m: with NumPy's arrays it gives what is expected.
 """
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -760,15 +758,6 @@ def test_long_convolutions_go_in_blocks():
 )
 def test_errors(call, arrays):
     fails(call, *arrays)
-
-
-def test_the_chapter_is_imported_when_asked_for():
-    code = (
-        "import sys, arrayx; name = 'arrayx._beyond_the_standard'; assert name not in sys.modules;"
-        "assert not hasattr(arrayx, 'no_such_function'); assert name not in sys.modules;"
-        "arrayx.nansum; assert name in sys.modules; assert 'nansum' in dir(arrayx)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_where_numpy_is_not_followed():

@@ -6,7 +6,9 @@ import inspect
 import pytest
 
 import arrayx
+import arrayx.lib.stride_tricks
 import arrayx.memory
+import arrayx.testing
 
 FUNCTIONS = {
     name: getattr(arrayx, name)
@@ -20,6 +22,11 @@ FUNCTIONS |= {
     for name in arrayx.linalg.__all__
     if name != "LinAlgError"
 }
+FUNCTIONS |= {
+    f"lib.stride_tricks.{name}": getattr(arrayx.lib.stride_tricks, name)
+    for name in arrayx.lib.stride_tricks.__all__
+}
+FUNCTIONS |= {f"testing.{name}": getattr(arrayx.testing, name) for name in arrayx.testing.__all__}
 FUNCTIONS |= {f"fft.{name}": getattr(arrayx.fft, name) for name in arrayx.fft.__all__}
 INFO = type(arrayx.__array_namespace_info__())
 FUNCTIONS |= {

@@ -1,5 +1,5 @@
-"""Dtype and device objects: identity, equality with NumPy's, hashing, pickling, and the promotion
-lattice."""
+"""Dtype and device objects: identity, equality with NumPy's, hashing, pickling, the promotion lattice,
+and the data type functions of the standard."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 import pytest
+from strided import Draw, alike, ours
 
 import arrayx as xp
 
@@ -74,10 +75,18 @@ def test_dtypes_differ_from_each_other_and_from_anything_else():
     assert xp.float32 not in ("float32", 4, float)
 
 
-@pytest.mark.parametrize("bad", ["float32", str, 3, np.dtype("float16"), np.float16, np.str_])
+@pytest.mark.parametrize(
+    "bad", ["float16", "Float32", "", str, 3, np.dtype("float16"), np.float16, np.str_]
+)
 def test_other_things_are_no_dtypes(bad):
     with pytest.raises(TypeError):
         xp.zeros(2, dtype=bad)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_stand_for_the_dtypes(name):
+    assert xp.zeros(2, dtype=name).dtype == getattr(xp, name)
+    assert xp.can_cast(name, name)
 
 
 @pytest.mark.parametrize(
@@ -163,3 +172,203 @@ def test_the_hash_is_numpys_under_every_seed_and_without_numpy():
         subprocess.run(
             [sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONHASHSEED": seed}
         )
+
+
+# ---- can_cast, isdtype, finfo, iinfo ------------------------------------------------------------
+
+KINDS = {
+    "bool": ["bool"],
+    "signed integer": ["int8", "int16", "int32", "int64"],
+    "unsigned integer": ["uint8", "uint16", "uint32", "uint64"],
+    "integral": [n for n in NAMES if "int" in n],
+    "real floating": ["float32", "float64"],
+    "complex floating": ["complex64", "complex128"],
+    "numeric": [n for n in NAMES if n != "bool"],
+}
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(NAMES, NAMES)))
+def test_a_cast_is_safe_if_promotion_leads_there(a, b):
+    x, y = getattr(xp, a), getattr(xp, b)
+    try:
+        expected = xp.result_type(x, y) == y
+    except TypeError:
+        expected = False
+    assert xp.can_cast(x, y) is expected
+    assert xp.can_cast(xp.ones((2, 0), dtype=x), y) is expected
+    if x.kind == y.kind:
+        assert expected == (x.itemsize <= y.itemsize)
+
+
+def test_can_cast_takes_dtypes_and_arrays_only():
+    assert xp.can_cast(np.dtype("int8"), xp.int16)
+    for bad in ("byte", 1, None, [1]):
+        with pytest.raises(TypeError, match="can_cast"):
+            xp.can_cast(bad, xp.int8)
+        with pytest.raises(TypeError, match=r"can_cast|dtype"):
+            xp.can_cast(xp.int8, bad)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype_is_of_its_kinds_and_no_others(name):
+    dtype = getattr(xp, name)
+    of = {kind for kind, names in KINDS.items() if name in names}
+    for kind in KINDS:
+        assert xp.isdtype(dtype, kind) is (kind in of)
+    for other in NAMES:
+        assert xp.isdtype(dtype, getattr(xp, other)) is (name == other)
+        assert xp.isdtype(dtype, np.dtype(other)) is (name == other)
+    for first, second in itertools.combinations(KINDS, 2):
+        assert xp.isdtype(dtype, (first, second)) is bool({first, second} & of)
+    assert xp.isdtype(dtype, (xp.bool, ("complex floating", dtype)))
+    assert not xp.isdtype(dtype, ())
+
+
+def test_isdtype_refuses_what_is_neither_dtype_nor_kind():
+    for bad in ("float32", "", "Bool", "floating"):
+        with pytest.raises(ValueError, match="kind"):
+            xp.isdtype(xp.float32, bad)
+    for bad in (1, None, ["bool"], xp.ones(2)):
+        with pytest.raises(TypeError, match="isdtype: kind"):
+            xp.isdtype(xp.float32, bad)
+    for bad in ("float32", 1, None, xp.ones(2)):
+        with pytest.raises(TypeError, match="isdtype: dtype"):
+            xp.isdtype(bad, "numeric")
+
+
+@pytest.mark.parametrize("name", KINDS["real floating"] + KINDS["complex floating"])
+def test_limits_of_floats_are_numpys(name):
+    theirs = np.finfo(name)
+    for argument in (getattr(xp, name), xp.ones(3, dtype=getattr(xp, name)), np.dtype(name)):
+        ours = xp.finfo(argument)
+        for field in ("bits", "eps", "max", "min", "smallest_normal"):
+            value = getattr(ours, field)
+            assert value == float(getattr(theirs, field))
+            assert type(value) is (int if field == "bits" else float)
+        assert ours.dtype == theirs.dtype and isinstance(ours.dtype, xp.DType)
+        assert ours == xp.finfo(ours.dtype) and hash(ours) == hash(xp.finfo(ours.dtype))
+        assert eval(repr(ours).replace("arrayx.", "xp."), {"xp": xp, "finfo_object": dict}) == {
+            field: getattr(ours, field) for field in ours.__slots__
+        }
+    assert xp.finfo(xp.float32) != xp.finfo(xp.float64)
+
+
+@pytest.mark.parametrize("name", KINDS["integral"])
+def test_limits_of_integers_are_numpys(name):
+    theirs = np.iinfo(name)
+    for argument in (getattr(xp, name), xp.ones(3, dtype=getattr(xp, name)), np.dtype(name)):
+        ours = xp.iinfo(argument)
+        assert (ours.bits, ours.max, ours.min) == (theirs.bits, theirs.max, theirs.min)
+        assert type(ours.max) is type(ours.min) is int
+        assert ours.dtype == theirs.dtype
+        for value in (ours.max, ours.min):  # they are the limits of the arrays
+            assert xp.full(1, value, dtype=ours.dtype).tolist() == [value]
+            with pytest.raises(OverflowError):
+                xp.full(1, value + (1 if value > 0 else -1), dtype=ours.dtype)
+
+
+def test_limits_of_other_dtypes_are_type_errors():
+    for name in KINDS["integral"] + KINDS["bool"]:
+        with pytest.raises(TypeError, match=f"finfo: type must be a floating dtype, not {name}"):
+            xp.finfo(getattr(xp, name))
+    for name in [n for n in NAMES if "int" not in n]:
+        with pytest.raises(TypeError, match=f"iinfo: type must be an integer dtype, not {name}"):
+            xp.iinfo(getattr(xp, name))
+    for function in (xp.finfo, xp.iinfo):
+        for bad in ("float", 1.0, None, [1]):
+            with pytest.raises(TypeError, match="type must be a dtype"):
+                function(bad)
+
+
+# ---- result_type ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_scalars_are_weak_in_result_type(name):
+    dtype = getattr(xp, name)
+    x = xp.ones(2, dtype=dtype)
+    for scalar in (True, 2, 1.5, 1j):
+        if isinstance(scalar, complex):
+            expected = xp.complex64 if name in ("float32", "complex64") else xp.complex128
+        elif isinstance(scalar, float) and dtype.kind in "biu":
+            expected = xp.float64
+        elif not isinstance(scalar, bool) and isinstance(scalar, int) and name == "bool":
+            expected = xp.int64
+        else:
+            expected = dtype
+        assert xp.result_type(x, scalar) == xp.result_type(scalar, dtype) == expected
+        if not isinstance(scalar, bool):
+            assert xp.result_type(x, scalar) == xp.where(xp.asarray([True, False]), x, scalar).dtype
+
+
+def test_result_type_of_many():
+    assert xp.result_type(xp.int8) == xp.int8
+    assert xp.result_type(xp.int8, xp.uint8, xp.ones(1, dtype=xp.float32), 3) == xp.float32
+    assert xp.result_type(xp.int8, xp.uint32, 2.0) == xp.float64
+    # The order does not matter.
+    for some in itertools.permutations([xp.int16, xp.uint8, xp.bool, xp.float32, 1j]):
+        assert xp.result_type(*some) == xp.complex64
+    assert xp.result_type(xp.ones((0, 3)), xp.asarray(1)) == xp.float64  # values do not matter
+
+
+def test_result_type_of_scalars_alone_is_the_default_dtype():
+    for scalars, dtype in [
+        ((True,), xp.bool),
+        ((1, True), xp.int64),
+        ((1, 2.0), xp.float64),
+        ((1j, 1), xp.complex128),
+    ]:
+        assert xp.result_type(*scalars) == dtype
+
+
+def test_bad_arguments_of_result_type():
+    with pytest.raises(ValueError, match="result_type needs at least one"):
+        xp.result_type()
+    for bad in ("float", None, [1]):
+        with pytest.raises(TypeError, match="result_type"):
+            xp.result_type(xp.int8, bad)
+
+
+# ---- astype ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.product(NAMES, NAMES)))
+def test_casts_agree_with_numpy(a, b):
+    draw = Draw(NAMES.index(a) * len(NAMES) + NAMES.index(b))
+    from_, to = np.dtype(a), np.dtype(b)
+    for shape in [(), (7,), (3, 4, 5), (0, 2), (300, 41), (41, 3000)]:
+        values = draw.values(shape, a)
+        if from_.kind in "fc" and to.kind in "iu":  # what does not fit is undefined
+            with np.errstate(all="ignore"):
+                low = 0 if to.kind == "u" else -100
+                fits = np.isfinite(values.real) & (values.real > low) & (values.real < 100)
+            values = np.where(fits, values, 1.75).astype(from_)
+        theirs = draw.layout(values)
+        x = ours(theirs)
+        if from_.kind == "c" and to.kind not in "cb":
+            with pytest.raises(TypeError, match=f"cannot cast {a} to {b}"):
+                xp.astype(x, getattr(xp, b))
+            continue
+        with np.errstate(all="ignore"):
+            expected = theirs.astype(to)
+        y = xp.astype(x, getattr(xp, b))
+        alike(y, expected)
+        assert not np.shares_memory(np.asarray(y), theirs)
+        z = xp.astype(x, getattr(xp, b), copy=False)
+        alike(z, expected)
+        if theirs.size:
+            assert np.shares_memory(np.asarray(z), theirs) == (a == b)
+
+
+def test_casts_at_the_limits():
+    x = xp.asarray([2.0**63 - 1024, -(2.0**63), 2.0**53 + 2, 0.99, -0.99])
+    assert xp.astype(x, xp.int64).tolist() == [2**63 - 1024, -(2**63), 2**53 + 2, 0, 0]
+    x = xp.asarray([2.0**64 - 2048, 2.0**63, 255.9])
+    assert xp.astype(x, xp.uint64).tolist() == [2**64 - 2048, 2**63, 255]
+    x = xp.asarray([-1, 256, 300, -129, 2**40 + 7])
+    assert xp.astype(x, xp.uint8).tolist() == [255, 0, 44, 127, 7]
+    assert xp.astype(x, xp.int8).tolist() == [-1, 0, 44, 127, 7]
+    x = xp.asarray([2**24 + 1, 2**24 + 3, 2**63 - 1, -(2**63)])  # ties go to even
+    assert xp.astype(x, xp.float32).tolist() == [2.0**24, 2.0**24 + 4, 2.0**63, -(2.0**63)]
+    x = xp.asarray([float("nan"), 0j, complex(0, float("nan")), 1e-320, -0.0])
+    assert xp.astype(x, xp.bool).tolist() == [True, False, True, True, False]

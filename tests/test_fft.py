@@ -15,7 +15,8 @@ from strided import Draw
 
 import arrayx as xp
 
-TOLERANCE = {"f": 4e-6, "F": 4e-6, "d": 8e-15, "D": 8e-15}
+# Of single precision: each axis is rounded once.
+TOLERANCE = {"f": 3e-7, "F": 3e-7, "d": 8e-15, "D": 8e-15}
 COMPLEX = ["fft", "ifft", "irfft", "hfft"]
 REAL = ["rfft", "ihfft"]
 NORMS = ["backward", "ortho", "forward"]
@@ -47,7 +48,11 @@ def close(x, expected, scale=1.0):
 
 
 def numpy_of(name, a, **kwargs):
-    return getattr(np.fft, name)(a, **kwargs)
+    """NumPy's transform, computed in double precision, in the precision of a."""
+    if a.real.dtype == np.float64:
+        return getattr(np.fft, name)(a, **kwargs)
+    out = getattr(np.fft, name)(a.astype({"f": "d", "F": "D"}[a.dtype.char]), **kwargs)
+    return out.astype({"d": "f", "D": "F"}[out.dtype.char])
 
 
 def ours_of(name, a, **kwargs):
@@ -87,31 +92,71 @@ def exact(z):
 
 
 @pytest.mark.parametrize("n", [5, 8, 12, 13, 17, 32, 60, 61, 64, 101, 131, 144])
-def test_error_is_of_the_size_of_one_rounding_per_pass(n):
-    # The bound is 1.5 epsilon * sqrt(log2 n + 1) in the mean over elements.
-    for dtype, bits in [("complex128", 52), ("complex64", 23)]:
+def test_error_against_the_definition(n):
+    # In double precision of the size of one rounding per pass: at most 1.5 epsilon *
+    # sqrt(log2 n + 1) in the mean over elements. In single precision that of one rounding.
+    double = 1.5 * 2.0**-52 * np.sqrt(np.log2(n) + 1)
+    if n in (61, 101, 131):  # generic radices and Bluestein's convolution
+        double *= 2
+    for dtype, bound in [("complex128", double), ("complex64", 2.0**-24)]:
         z = random((n,), dtype, n)
         expected = exact(z.astype("complex128"))
         out = np.asarray(ours_of("fft", z)).astype("complex128")
         error = sum(abs(mpmath.mpc(out[k]) - expected[k]) ** 2 for k in range(n))
         norm = sum(abs(e) ** 2 for e in expected)
-        bound = 1.5 * 2.0**-bits * np.sqrt(np.log2(n) + 1)
-        if n in (61, 101, 131):  # generic radices and Bluestein's convolution
-            bound *= 2
         assert float(mpmath.sqrt(error / norm)) < bound
 
 
-@pytest.mark.parametrize("n", [60, 64, 1000, 1024, 1009, 4096, 30030, 1 << 16])
-def test_error_is_no_larger_than_that_of_numpy(n):
+def errors(name, shape, dtype):
+    """The errors of ours and of NumPy's transforms relative to the norm, in the mean over some
+    arrays, by NumPy's transforms in a longer floating dtype; and their rounding unit."""
     if np.finfo(np.longdouble).nmant <= 52:
         pytest.skip("there is no longer floating dtype here")
-    ours = theirs = 0.0
-    for seed in range(max(2, 40000 // n)):
-        z = random((n,), "complex128", seed)
-        reference = np.fft.fft(z.astype(np.clongdouble))
-        ours += np.linalg.norm((np.asarray(ours_of("fft", z)) - reference).astype(complex)) ** 2
-        theirs += np.linalg.norm((np.fft.fft(z) - reference).astype(complex)) ** 2
-    assert ours < 1.02 * theirs
+    long = np.clongdouble if np.dtype(dtype).kind == "c" else np.longdouble
+    kwargs = {}
+    if name == "irfft":
+        kwargs["n"] = shape[-1]
+        shape = (*shape[:-1], shape[-1] // 2 + 1)
+    ours = theirs = norm = 0.0
+    for seed in range(min(3000, max(2, 60000 // int(np.prod(shape))))):
+        a = random(shape, dtype, seed)
+        expected = getattr(np.fft, name)(a.astype(long), **kwargs)
+        ours += np.sum(np.abs(np.asarray(ours_of(name, a, **kwargs)) - expected) ** 2)
+        theirs += np.sum(np.abs(getattr(np.fft, name)(a, **kwargs) - expected) ** 2)
+        norm += np.sum(np.abs(expected) ** 2)
+    return *np.sqrt(np.asarray([ours, theirs]) / norm), np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32", "float64"])
+@pytest.mark.parametrize(
+    "n",
+    [
+        *[2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096, 1 << 14, 1 << 16, 1 << 18, 1 << 20],
+        *[3, 6, 10, 12, 15, 20, 28, 30, 60, 77, 80, 100, 1000, 1155, 3000, 30030, 120000],
+        *[7, 11, 13, 17, 61, 97, 113, 127, 131, 199, 997, 1009, 2018, 10007, 65537],
+    ],
+)
+def test_error_is_no_larger_than_that_of_numpy(n, dtype):
+    for name in ("fft", "ifft", "irfft") if dtype.startswith("c") else ("rfft", "ihfft"):
+        ours, theirs, eps = errors(name, (n,), dtype)
+        # A real transform by one of half the length has a rounding more, which shows at a few
+        # lengths on processors without fused multiply-add.
+        factor = 1.12 if name in ("irfft", "rfft", "ihfft") else 1.05
+        assert ours <= factor * theirs + 0.02 * eps, name
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(64, 64, 64), (100, 101), (1000, 30), (3, 4, 5, 6, 7)])
+def test_error_over_several_axes_is_no_larger_than_that_of_numpy(shape, dtype):
+    for name in ("fftn", "ifftn") if dtype.startswith("c") else ("rfftn",):
+        ours, theirs, eps = errors(name, shape, dtype)
+        assert ours <= 1.05 * theirs + 0.02 * eps, name
+
+
+def test_error_at_a_large_prime():
+    for name, dtype in [("fft", "complex128"), ("fft", "complex64"), ("rfft", "float64")]:
+        ours, theirs, eps = errors(name, (1000003,), dtype)
+        assert ours <= 1.05 * theirs + 0.02 * eps
 
 
 @pytest.mark.parametrize("n", [8, 12, 100, 1024, 1009, 1 << 16])
@@ -263,6 +308,38 @@ def test_inputs_are_left_alone_and_may_be_read_only():
     assert z.tobytes() == kept.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [7, 16, 60, 131, 200, 254, 1009, 1024, 5005])
+def test_the_same_bits_at_every_place_of_a_batch(n, dtype):
+    row = random((n,), dtype, n)
+    for count in (2, 9, 37):
+        rows = np.broadcast_to(row, (3, count, n))
+        for name in (*COMPLEX, *REAL):
+            values = rows if name in COMPLEX else rows.real
+            out = np.asarray(ours_of(name, np.array(values)))
+            assert out.tobytes() == np.broadcast_to(out[0, 0], out.shape).tobytes()
+            # The same transforms side by side, and as the middle axis.
+            for axis, order in ((0, (2, 0, 1)), (1, (0, 2, 1))):
+                moved = np.ascontiguousarray(values.transpose(order))
+                again = np.asarray(ours_of(name, moved, axis=axis))
+                assert np.ascontiguousarray(np.moveaxis(again, axis, 2)).tobytes() == out.tobytes()
+
+
+def test_a_forked_child_gives_the_same_bits():
+    code = """
+import os, numpy as np, arrayx as xp
+z = xp.asarray(np.random.default_rng(0).standard_normal((4, 1 << 17)) + 1j)
+before = np.asarray(xp.fft.fftn(z)).tobytes()
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.asarray(xp.fft.fftn(z)).tobytes() == before else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "OMP_NUM_THREADS": "4"}, check=True
+    )
+
+
 def test_the_same_bits_on_any_number_of_threads():
     code = """
 import hashlib, numpy as np, arrayx as xp
@@ -295,15 +372,15 @@ def test_every_instruction_set(isa):
 import numpy as np, arrayx as xp
 rng = np.random.default_rng(0)
 for n in [*range(1, 40), 101, 131, 256, 1000, 1009, 4099, 20000, 65537]:
-    for d, eps in (("complex128", 1e-14), ("complex64", 5e-6)):
+    for d, eps in (("complex128", 1e-14), ("complex64", 1e-7)):
         z = (rng.standard_normal((3, n)) + 1j * rng.standard_normal((3, n))).astype(d)
         for a, axis in ((z, 1), (np.ascontiguousarray(z.T), 0)):
             for name in ("fft", "ifft", "irfft"):
                 kwargs = {"axis": axis, "n": n}
-                e = getattr(np.fft, name)(a, **kwargs)
+                e = getattr(np.fft, name)(a.astype(complex), **kwargs)
                 g = np.asarray(getattr(xp.fft, name)(xp.asarray(a), **kwargs))
                 assert np.linalg.norm(g - e) <= eps * np.linalg.norm(e), (name, n, d)
-            e = np.fft.rfft(a.real, axis=axis)
+            e = np.fft.rfft(a.real.astype(float), axis=axis)
             g = np.asarray(xp.fft.rfft(xp.asarray(a.real), axis=axis))
             assert np.linalg.norm(g - e) <= eps * np.linalg.norm(e), ("rfft", n, d)
 """

@@ -3,11 +3,14 @@ conformance/)."""
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import os
 import subprocess
 import sys
 import textwrap
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -160,6 +163,176 @@ def test_results_do_not_depend_on_the_number_of_threads():
             for threads in ("1", "3", "8")
         ]
         assert digests[0] == digests[1] == digests[2]
+
+
+@pytest.mark.parametrize("level", ["baseline", "avx2", "avx512"])
+def test_every_level_computes_the_same_from_any_layout(level):
+    if level not in isa_levels():
+        pytest.skip(f"this machine has no {level}")
+    run_python(
+        """
+        import numpy as np
+        from test_promises import ALL, BINARY, FLOATS, UNARY, bits, data, layouts
+        import arrayx as xp
+        for dtype in ALL:
+            for shape in ((37, 53), (150, 301)):
+                a, b = data(shape, dtype, 1), data(shape, dtype, 2)
+                results = {}
+                for layout, x in layouts(a):
+                    y = xp.asarray(b)
+                    calls = {"equal": lambda: x == y, "where": lambda: xp.where(x == y, x, y)}
+                    if dtype != "bool":
+                        calls |= {name: lambda n=name: getattr(xp, n)(x, y)
+                                  for name in ("add", "multiply", "subtract", "pow")}
+                        calls |= {("sum", i): lambda i=i: xp.sum(x, axis=i) for i in (None, 0, 1)}
+                        calls["cumulative"] = lambda: xp.cumulative_sum(x, axis=0)
+                        calls["cast"] = lambda: xp.astype(x, xp.complex64)
+                    if dtype in FLOATS:
+                        calls |= {name: lambda n=name: getattr(xp, n)(x) for name in UNARY}
+                        calls["mean"] = lambda: xp.mean(x, axis=1)
+                    if not dtype.startswith("complex"):
+                        calls |= {"sort": lambda: xp.sort(x), "argmax": lambda: xp.argmax(x, axis=0)}
+                    for name, call in calls.items():
+                        got = bits(call())
+                        assert results.setdefault(name, got) == got, (name, layout, dtype, shape)
+        """,
+        ARRAYX_ISA=level,
+        PYTHONPATH=os.pathsep.join([os.path.dirname(__file__), *sys.path]),
+    )
+
+
+def test_what_moves_and_counts_does_not_depend_on_the_number_of_threads():
+    code = """
+        import hashlib
+        import numpy as np
+        import arrayx as xp
+        rng = np.random.default_rng(9)
+        digest = hashlib.sha256()
+        for dtype in ("bool", "int8", "int64"):
+            a = rng.integers(0, 2 if dtype == "bool" else 100, (760, 720)).astype(dtype)
+            x = xp.asarray(a)
+            mask = x > xp.asarray(50, dtype=x.dtype) if dtype != "bool" else x
+            results = [
+                xp.sort(x, axis=0), xp.argsort(x, axis=1, descending=True), xp.unique_values(x),
+                *xp.unique_all(x), *xp.nonzero(x), x[mask], xp.roll(x, 7, axis=0), x.T.copy(),
+                xp.take(x, xp.asarray(rng.integers(0, 760, 700)), axis=0), xp.flip(x),
+                xp.count_nonzero(x, axis=0), xp.sum(x, axis=1), xp.concat([x, x[:, ::-1]]),
+                xp.reshape(xp.permute_dims(x, (1, 0)), (-1,)), xp.astype(x.T, xp.float32),
+                xp.argmax(x, axis=0), xp.repeat(x, 2, axis=1), xp.searchsorted(xp.arange(90), x),
+            ]
+            if dtype != "bool":
+                results += [xp.cumulative_sum(x, axis=0), xp.prod(x, axis=0), x @ x.T, x % 7]
+            for r in results:
+                digest.update(np.asarray(r).tobytes())
+        print(digest.hexdigest())
+    """
+    one, many = (run_python(code, OMP_NUM_THREADS=n) for n in ("1", "4"))
+    assert one == many
+
+
+def turns_beside(work):
+    """How many turns a thread gets beside one that works for 0.2 s and is not asked to stop."""
+    started, done = threading.Event(), threading.Event()
+
+    def run():
+        started.set()
+        end = time.perf_counter() + 0.2
+        while time.perf_counter() < end:
+            work()
+        done.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(60)  # who has the lock keeps it until it gives it up by itself
+    try:
+        worker = threading.Thread(target=run)
+        worker.start()
+        started.wait()
+        turns = 0
+        while not done.is_set():
+            turns += 1
+            time.sleep(0)
+        worker.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return turns
+
+
+class TestPythonsThreads:
+    @pytest.mark.parametrize("name", ["add", "sin", "sort", "matmul", "sum", "unique", "copy"])
+    def test_long_work_lets_other_threads_run(self, name):
+        """The interpreter's lock is given up."""
+        x = xp.reshape(xp.linspace(-1, 1, 2_000_000), (2000, 1000))
+        work = {
+            "add": lambda: x + x,
+            "sin": lambda: xp.sin(x),
+            "sort": lambda: xp.sort(x.T),
+            "matmul": lambda: x.T @ x,
+            "sum": lambda: xp.sum(x, axis=0),
+            "unique": lambda: xp.unique_values(x),
+            "copy": lambda: xp.reshape(x.T, (-1,)),
+        }[name]
+        assert turns_beside(work) > 10
+
+    def test_the_turns_tell_who_keeps_the_lock(self):
+        assert turns_beside(lambda: sorted(range(300_000))) <= 2
+
+    def test_many_threads_may_compute_with_the_same_arrays(self):
+        a = data((400, 300), "float64", 3)
+        x = xp.asarray(a)
+
+        def results():
+            return [
+                bits(r)
+                for r in (x + x, xp.exp(x), xp.sum(x, axis=0), xp.sort(x, axis=0), x @ x.T,
+                          x[x > 0], xp.astype(x.T, xp.float32), xp.reshape(x.T, (-1,)))
+            ]  # fmt: skip
+
+        expected = results()
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for future in [pool.submit(results) for _ in range(24)]:
+                assert future.result() == expected
+
+    def test_threads_write_to_parts_of_an_array(self):
+        x = xp.zeros((8, 100_000))
+
+        def fill(i):
+            for _ in range(10):
+                row = x[i, :]
+                row += i
+                x[i, ::2] = x[i, ::2] + 1
+            return i
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(fill, range(8)))
+        expected = np.repeat(np.arange(8.0)[:, None] * 10, 100_000, axis=1)
+        expected[:, ::2] += 10
+        assert np.array_equal(np.asarray(x), expected)
+
+
+class TestViews:
+    """What is a view shares memory; what must copy does not."""
+
+    def test_views_never_copy(self):
+        x = xp.reshape(xp.arange(24), (2, 3, 4))
+        for view in (
+            x[0], x[:, 1], x[..., ::-2], x[None], x[1:, :2], x[()], x.mT, x.real,
+            xp.permute_dims(x, (2, 0, 1)), xp.reshape(x, (6, 4)), xp.expand_dims(x, axis=1),
+            xp.squeeze(x[:1], axis=0), xp.flip(x), xp.moveaxis(x, 0, 2), xp.unstack(x)[1],
+            xp.broadcast_to(x, (5, 2, 3, 4)), xp.broadcast_arrays(x, x)[0],
+            xp.matrix_transpose(x), xp.asarray(x), xp.astype(x, xp.int64, copy=False),
+            xp.linalg.diagonal(x), xp.from_dlpack(x), xp.asarray(np.asarray(x)),
+        ):  # fmt: skip
+            assert np.shares_memory(np.asarray(view), np.asarray(x))
+
+    def test_copies_share_nothing(self):
+        x = xp.reshape(xp.arange(24), (2, 3, 4))
+        for copy in (
+            x[[0, 1]], x[x >= 0], xp.reshape(x.mT, (-1,)), xp.reshape(x, (24,), copy=True),
+            xp.asarray(x, copy=True), xp.astype(x, xp.int64), xp.concat([x]), xp.roll(x, 0),
+            xp.tile(x, (1,)), xp.repeat(x, 1), xp.take(x, xp.asarray([0, 1]), axis=0), x.copy(),
+            xp.sort(x), xp.tril(x), xp.positive(x), +x, xp.from_dlpack(x, copy=True), x + 0,
+        ):  # fmt: skip
+            assert not np.shares_memory(np.asarray(copy), np.asarray(x))
 
 
 def test_every_level_within_reach_is_tested_by_name():

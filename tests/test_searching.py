@@ -1,14 +1,106 @@
-"""nonzero and searchsorted, compared with NumPy."""
+"""The searching chapter: argmax, argmin, nonzero, searchsorted and where, compared with NumPy."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strided import DTYPES, Draw, ours, same
+from strided import DTYPES, REAL, Draw, ours, same
 
 import arrayx as xp
 
 seeds = st.integers(0, 2**32 - 1)
+
+# ---- argmax, argmin -----------------------------------------------------------------------------
+
+
+def check_extremes(a, axis, keepdims):
+    for f, theirs in ((xp.argmax, np.argmax), (xp.argmin, np.argmin)):
+        expected = np.asarray(theirs(a, axis=axis, keepdims=keepdims), np.int64)
+        same(f(ours(a), axis=axis, keepdims=keepdims), expected)
+
+
+@given(seeds)
+def test_the_first_extreme_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(["bool", *REAL])
+    a = draw.array(draw.shape(max_dims=6, max_side=4), dtype)
+    axis = draw.choice([None, *range(-a.ndim, a.ndim)])
+    keepdims = draw.random() < 0.5
+    if a.size == 0 and np.sum(a, axis=axis).size > 0:
+        for f in (xp.argmax, xp.argmin):
+            with pytest.raises(ValueError, match=f"{f.__name__}.*no element to choose from"):
+                f(ours(a), axis=axis, keepdims=keepdims)
+        return
+    if a.size == 0:
+        shape = np.sum(a, axis=axis, keepdims=keepdims).shape
+        same(xp.argmax(ours(a), axis=axis, keepdims=keepdims), np.zeros(shape, np.int64))
+        return
+    check_extremes(a, axis, keepdims)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(1_200_007,), (1_201, 1_003), (3, 400_009), (400_009, 3)])
+def test_extremes_of_large_arrays(dtype, shape):
+    a = Draw(7).values(shape, dtype)
+    for axis in [None, *range(len(shape))]:
+        check_extremes(a, axis, False)
+        check_extremes(a[::-1], axis, True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_first_nan_is_an_extreme(dtype):
+    for n in (1, 9, 64, 1000, 700_001):
+        for place in {0, n // 3, n - 1}:
+            a = np.linspace(-1, 1, n, dtype=dtype)
+            a[place:] = np.where(np.arange(n - place) % 2, a[place:], np.nan)
+            assert int(xp.argmax(ours(a))) == int(xp.argmin(ours(a))) == place
+            check_extremes(np.stack([a, a[::-1]], axis=1), 0, False)
+
+
+def test_zeros_are_equal_whatever_their_sign():
+    for values in ([0.0, -0.0], [-0.0, 0.0]):
+        assert int(xp.argmax(xp.asarray(values))) == int(xp.argmin(xp.asarray(values))) == 0
+
+
+def test_bad_arguments_of_argmax():
+    x = xp.ones((2, 3))
+    for f in (xp.argmax, xp.argmin):
+        with pytest.raises(IndexError, match="axis 2"):
+            f(x, axis=2)
+        with pytest.raises(TypeError, match="axis"):
+            f(x, axis=(0, 1))
+        with pytest.raises(TypeError, match="complex64"):
+            f(xp.ones(2, dtype=xp.complex64))
+
+
+# ---- where --------------------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_where_chooses(seed):
+    draw = Draw(seed)
+    shape = draw.shape(max_dims=6, max_side=3)
+    condition = draw.array(draw.broadcastable(shape), "bool")
+    dtypes = [draw.choice(DTYPES)] * 2
+    if draw.random() < 0.4:
+        dtypes[1] = draw.choice([d for d in DTYPES if np.dtype(d).kind == np.dtype(dtypes[0]).kind])
+    a, b = (draw.array(draw.broadcastable(shape), d) for d in dtypes)
+    same(xp.where(ours(condition), ours(a), ours(b)), np.where(condition, a, b))
+    scalar = draw.choice([0, 1, 3])
+    if dtypes[0] != "bool":
+        cast = np.asarray(scalar).astype(dtypes[0])
+        same(xp.where(ours(condition), ours(a), scalar), np.where(condition, a, cast))
+        same(xp.where(ours(condition), scalar, ours(a)), np.where(condition, cast, a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_where_of_large_arrays(dtype):
+    draw = Draw(8)
+    condition = draw.values((1_003, 707), "bool")
+    a, b = draw.values((1_003, 707), dtype), draw.values((707, 1_003), dtype).T
+    same(xp.where(ours(condition), ours(a), ours(b)), np.where(condition, a, b))
+    same(xp.where(ours(condition[::-1]), ours(a[:1]), ours(b)), np.where(condition[::-1], a[:1], b))
+
 
 # ---- nonzero ------------------------------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 """NumPy functions that are not in the standard, and that consumers call on a namespace that has them.
 
-They are named and behave as NumPy's, and are compositions of the standard's functions. arrayx
-imports this chapter when one of its names is first asked for.
+They are named and behave as NumPy's, and are compositions of the standard's functions.
 """
 
 import arrayx as xp

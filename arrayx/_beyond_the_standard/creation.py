@@ -289,7 +289,7 @@ def indices(
     Returns
     -------
     Array or tuple of Array
-        An array of shape (len(dimensions), *dimensions).
+        An array of shape ``(len(dimensions), *dimensions)``.
 
     Examples
     --------

@@ -34,6 +34,12 @@ def count_of_numbers(x: Array, axis: Axes, keepdims: bool) -> Array:
     return xp.astype(count, real_dtype(x.dtype))
 
 
+def computed_in(a: ArrayLike, dtype: DType | None) -> Array:
+    """Return the array in the dtype named, or else in a floating one."""
+    x = as_array(a)
+    return floating(x) if dtype is None else xp.astype(x, dtype, copy=False)
+
+
 def nansum(
     a: ArrayLike, axis: Axes = None, dtype: DType | None = None, *, keepdims: bool = False
 ) -> Array:
@@ -212,7 +218,9 @@ def nanargmax(a: ArrayLike, axis: int | None = None, *, keepdims: bool = False) 
     return xp.argmax(without_nans(x, -xp.inf), axis=axis, keepdims=keepdims)
 
 
-def nanmean(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
+def nanmean(
+    a: ArrayLike, axis: Axes = None, dtype: DType | None = None, *, keepdims: bool = False
+) -> Array:
     """The mean of the elements that are not NaN.
 
     Parameters
@@ -221,6 +229,8 @@ def nanmean(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array
         Array of a numeric dtype.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to compute in. Default: that of `a`, float64 for integers and booleans.
     keepdims : bool
         Whether the reduced dimensions stay, with size one.
 
@@ -234,13 +244,18 @@ def nanmean(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array
     >>> xp.nanmean(xp.asarray([1.0, xp.nan, 2.0]))
     array(1.5)
     """
-    x = floating(as_array(a))
+    x = computed_in(a, dtype)
     total = xp.sum(without_nans(x, 0), axis=axis, keepdims=keepdims)
     return total / count_of_numbers(x, axis, keepdims)
 
 
 def nanvar(
-    a: ArrayLike, axis: Axes = None, *, ddof: int | float = 0, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DType | None = None,
+    *,
+    ddof: int | float = 0,
+    keepdims: bool = False,
 ) -> Array:
     """The variance of the elements that are not NaN.
 
@@ -250,6 +265,8 @@ def nanvar(
         Array of a numeric dtype.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to compute in. Default: that of `a`, float64 for integers and booleans.
     ddof : int or float
         What is subtracted from the number of elements in the divisor.
     keepdims : bool
@@ -265,7 +282,7 @@ def nanvar(
     >>> xp.nanvar(xp.asarray([1.0, xp.nan, 3.0]))
     array(1.)
     """
-    x = floating(as_array(a))
+    x = computed_in(a, dtype)
     deviation = xp.where(xp.isnan(x), 0, x - xp.nanmean(x, axis, keepdims=True))
     squares = xp.real(deviation * xp.conj(deviation)) if is_complex(x) else deviation * deviation
     divisor = count_of_numbers(x, axis, keepdims) - ddof
@@ -274,7 +291,12 @@ def nanvar(
 
 
 def nanstd(
-    a: ArrayLike, axis: Axes = None, *, ddof: int | float = 0, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DType | None = None,
+    *,
+    ddof: int | float = 0,
+    keepdims: bool = False,
 ) -> Array:
     """The standard deviation of the elements that are not NaN.
 
@@ -284,6 +306,8 @@ def nanstd(
         Array of a numeric dtype.
     axis : int or tuple of int, optional
         The dimensions to reduce. Default: all of them.
+    dtype : DType, optional
+        The dtype to compute in. Default: that of `a`, float64 for integers and booleans.
     ddof : int or float
         What is subtracted from the number of elements in the divisor.
     keepdims : bool
@@ -299,7 +323,7 @@ def nanstd(
     >>> xp.nanstd(xp.asarray([1.0, xp.nan, 3.0]))
     array(1.)
     """
-    return xp.sqrt(xp.nanvar(a, axis, ddof=ddof, keepdims=keepdims))
+    return xp.sqrt(xp.nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DType | None = None) -> Array:

@@ -216,10 +216,10 @@ inline DType promote(DType a, DType b) {
   return static_cast<DType>(r);
 }
 
-// Whether elements may be written into an array of dtype `to`: by promotion, which the standard
-// asks for, and, where it leaves the choice open, within a kind (float64 into float32) and from
-// real into complex dtypes. Never from float into int: digits would be lost unseen.
-constexpr bool can_assign(DType from, DType to) {
+// Whether an in-place operator may write its result: by promotion, which the standard asks for,
+// and, where it leaves the choice open, within a kind (float64 into float32) and from real into
+// complex dtypes. Never from float into int.
+constexpr bool can_update(DType from, DType to) {
   return kind(from) == kind(to) || (is_floating(from) && is_complex(to)) ||
          (can_promote(from, to) &&
           detail::promotion_table[static_cast<int>(from)][static_cast<int>(to)] ==

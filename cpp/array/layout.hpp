@@ -20,7 +20,7 @@ class Dims {
 
   Dims() = default;
   explicit Dims(int n, std::int64_t fill = 0) {
-    resize(n);
+    resize_for_overwrite(n);
     std::fill(begin(), end(), fill);
   }
   Dims(std::initializer_list<std::int64_t> items) { assign(items.begin(), items.end()); }
@@ -29,10 +29,10 @@ class Dims {
   Dims(It first, It last) {
     assign(first, last);
   }
-  Dims(const Dims& other) { assign(other.begin(), other.end()); }
+  Dims(const Dims& other) { copy(other); }
   Dims(Dims&& other) noexcept { take(other); }
   Dims& operator=(const Dims& other) {
-    if (this != &other) assign(other.begin(), other.end());
+    if (this != &other) copy(other);
     return *this;
   }
   Dims& operator=(Dims&& other) noexcept {
@@ -57,53 +57,93 @@ class Dims {
   std::int64_t& back() { return data()[size_ - 1]; }
   std::int64_t back() const { return data()[size_ - 1]; }
 
+  // New items are zero …
   void resize(int n) {
-    if (n > capacity_) {
-      const int capacity = std::max(n, 2 * capacity_);
-      auto* heap = new std::int64_t[capacity];
-      std::memcpy(heap, data(), sizeof(std::int64_t) * size_);
-      release();
-      heap_ = heap;
-      capacity_ = capacity;
-    }
-    for (int i = size_; i < n; ++i) data()[i] = 0;
+    const int before = size_;
+    resize_for_overwrite(n);
+    for (int i = before; i < n; ++i) data()[i] = 0;
+  }
+  // … or not set to anything.
+  void resize_for_overwrite(int n) {
+    if (n > capacity_) grow(n);
     size_ = n;
   }
   void push_back(std::int64_t x) {
-    resize(size_ + 1);
-    back() = x;
+    if (size_ == capacity_) grow(size_ + 1);
+    data()[size_++] = x;
   }
   void pop_back() { --size_; }
   void clear() { size_ = 0; }
   void insert(int at, std::int64_t x) {
     push_back(0);
-    std::memmove(data() + at + 1, data() + at, sizeof(std::int64_t) * (size_ - 1 - at));
-    data()[at] = x;
+    std::int64_t* const items = data();
+    for (int i = size_ - 1; i > at; --i) items[i] = items[i - 1];
+    items[at] = x;
   }
   void erase(int at) {
-    std::memmove(data() + at, data() + at + 1, sizeof(std::int64_t) * (size_ - 1 - at));
+    std::int64_t* const items = data();
     --size_;
+    for (int i = at; i < size_; ++i) items[i] = items[i + 1];
   }
   template <class It>
   void assign(It first, It last) {
-    resize(static_cast<int>(last - first));
+    resize_for_overwrite(static_cast<int>(last - first));
     std::copy(first, last, begin());
   }
   friend bool operator==(const Dims& a, const Dims& b) {
-    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+    if (a.size_ != b.size_) return false;
+    const std::int64_t *x = a.data(), *y = b.data();
+    for (int i = 0; i < a.size_; ++i) {
+      if (x[i] != y[i]) return false;
+    }
+    return true;
   }
 
  private:
+  [[gnu::noinline]] void grow(int n) {
+    const int capacity = std::max(n, 2 * capacity_);
+    auto* heap = new std::int64_t[capacity];
+    std::memcpy(heap, data(), sizeof(std::int64_t) * size_);
+    release();
+    heap_ = heap;
+    capacity_ = capacity;
+  }
   void release() {
+    if (!heap_) return;
     delete[] heap_;
     heap_ = nullptr;
     capacity_ = inline_capacity;
   }
-  void take(Dims& other) {
+  // One by one: a call of memcpy costs more, and so do wide loads of what was just stored
+  // piecewise, which cannot be forwarded from the store buffer.
+  void copy_inline(const Dims& other) {
+    static_assert(inline_capacity == 6);
+    const int n = size_ = other.size_;
+    if (n < 1) return;
+    inline_[0] = other.inline_[0];
+    if (n < 2) return;
+    inline_[1] = other.inline_[1];
+    if (n < 3) return;
+    inline_[2] = other.inline_[2];
+    if (n < 4) return;
+    inline_[3] = other.inline_[3];
+    if (n < 5) return;
+    inline_[4] = other.inline_[4];
+    if (n < 6) return;
+    inline_[5] = other.inline_[5];
+  }
+  void copy(const Dims& other) {
+    if (heap_ || other.heap_) {
+      assign(other.begin(), other.end());
+    } else {
+      copy_inline(other);
+    }
+  }
+  void take(Dims& other) {  // *this holds no memory
+    if (!other.heap_) return copy_inline(other);
     heap_ = other.heap_;
-    size_ = other.size_;
     capacity_ = other.capacity_;
-    if (!heap_) std::memcpy(inline_, other.inline_, sizeof(std::int64_t) * size_);
+    size_ = other.size_;
     other.heap_ = nullptr;
     other.size_ = 0;
     other.capacity_ = inline_capacity;
@@ -192,11 +232,13 @@ struct Layout {
     Layout l;
     l.shape = shape;
     l.size = checked_size(shape);
-    l.strides.resize(shape.size());
+    l.strides.resize_for_overwrite(shape.size());
+    std::int64_t* const strides = l.strides.data();
     std::int64_t step = 1;
     for (int i = shape.size() - 1; i >= 0; --i) {
-      l.strides[i] = step;
-      step *= std::max<std::int64_t>(shape[i], 1);  // cannot overflow unless size is zero
+      strides[i] = step;
+      step *= std::max<std::int64_t>(shape[i],
+                                     1);  // cannot overflow unless size is zero
       if (l.size == 0) step = 1;
     }
     return l;
@@ -216,7 +258,7 @@ struct Layout {
 
   // Whether two index tuples may name the same element: true for broadcast views.
   bool has_repeats() const {
-    if (size <= 1) return false;
+    if (is_contiguous()) return false;
     Dims order;
     for (int i = 0; i < ndim(); ++i) {
       if (shape[i] > 1) order.push_back(i);
@@ -370,7 +412,7 @@ inline Layout broadcast_to(const Layout& in, const Dims& shape) {
   Layout out;
   out.shape = shape;
   out.offset = in.offset;
-  out.strides = Dims(shape.size(), 0);
+  out.strides.resize(shape.size());
   out.size = checked_size(shape);
   for (int i = 0; i < in.ndim(); ++i) {
     if (in.shape[i] != 1 || shape[i + shift] == 1) out.strides[i + shift] = in.strides[i];

@@ -20,8 +20,10 @@ inline constexpr int plan_operands = 4;
 enum class LoopKind : std::uint8_t {
   empty,       // no elements
   contiguous,  // one dimension, every operand of stride one or zero
-  inner,       // the last dimension is the fastest one of every operand that moves along it
-  transposed,  // some operand is fastest in `tile_dim`, another in the last dimension
+  inner,       // the last dimension is the fastest one of every operand that moves
+               // along it
+  transposed,  // some operand is fastest in `tile_dim`, another in the last
+               // dimension
 };
 
 struct Plan {
@@ -66,35 +68,43 @@ inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operand
                       bool reorder = true) {
   Plan p;
   p.operands = operands;
-  const int ndim = shape.size();
+  const int ndim = shape.size(), room = std::max(ndim, 1);
   for (std::int64_t s : shape) {
     if (s == 0) return p;
   }
+  p.size.resize_for_overwrite(room);
+  std::int64_t* const size = p.size.data();
+  std::int64_t* stride[plan_operands];
+  for (int k = 0; k < operands; ++k) {
+    p.stride[k].resize_for_overwrite(room);
+    stride[k] = p.stride[k].data();
+  }
   // 1. Drop dimensions of size one.
+  int n = 0;
   for (int i = 0; i < ndim; ++i) {
     if (shape[i] == 1) continue;
-    p.size.push_back(shape[i]);
-    for (int k = 0; k < operands; ++k) p.stride[k].push_back(strides[k] ? (*strides[k])[i] : 0);
+    size[n] = shape[i];
+    for (int k = 0; k < operands; ++k) stride[k][n] = strides[k] ? (*strides[k])[i] : 0;
+    ++n;
   }
-  int n = p.size.size();
   if (reorder) {
     // 2. Flip, then insertion-sort (stable; ranks are small and mostly sorted already).
     for (int i = 0; i < n; ++i) {
       bool backwards = false, forwards = false;
       for (int k = 0; k < operands; ++k) {
-        backwards |= p.stride[k][i] < 0;
-        forwards |= p.stride[k][i] > 0;
+        backwards |= stride[k][i] < 0;
+        forwards |= stride[k][i] > 0;
       }
       if (!backwards || forwards) continue;
       for (int k = 0; k < operands; ++k) {
-        p.base[k] += p.stride[k][i] * (p.size[i] - 1);
-        p.stride[k][i] = -p.stride[k][i];
+        p.base[k] += stride[k][i] * (size[i] - 1);
+        stride[k][i] = -stride[k][i];
       }
     }
     for (int i = 1; i < n; ++i) {
       for (int j = i; j > 0 && detail::is_outer(p, j, j - 1); --j) {
-        std::swap(p.size[j], p.size[j - 1]);
-        for (int k = 0; k < operands; ++k) std::swap(p.stride[k][j], p.stride[k][j - 1]);
+        std::swap(size[j], size[j - 1]);
+        for (int k = 0; k < operands; ++k) std::swap(stride[k][j], stride[k][j - 1]);
       }
     }
   }
@@ -102,21 +112,18 @@ inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operand
   int last = 0;
   for (int i = 1; i < n; ++i) {
     bool merge = true;
-    for (int k = 0; k < operands && merge; ++k) {
-      merge = p.stride[k][last] == p.size[i] * p.stride[k][i];
-    }
+    for (int k = 0; k < operands && merge; ++k) merge = stride[k][last] == size[i] * stride[k][i];
     if (!merge) ++last;
-    p.size[last] = merge ? p.size[last] * p.size[i] : p.size[i];
-    for (int k = 0; k < operands; ++k) p.stride[k][last] = p.stride[k][i];
+    size[last] = merge ? size[last] * size[i] : size[i];
+    for (int k = 0; k < operands; ++k) stride[k][last] = stride[k][i];
   }
   if (n == 0) {  // a single element
-    p.size.push_back(1);
-    for (int k = 0; k < operands; ++k) p.stride[k].push_back(1);
-  } else {
-    p.size.resize(last + 1);
-    for (int k = 0; k < operands; ++k) p.stride[k].resize(last + 1);
+    size[0] = 1;
+    for (int k = 0; k < operands; ++k) stride[k][0] = 1;
   }
-  n = p.size.size();
+  n = last + 1;
+  p.size.resize_for_overwrite(n);
+  for (int k = 0; k < operands; ++k) p.stride[k].resize_for_overwrite(n);
   // 4. Classify.
   p.kind = LoopKind::inner;
   if (n == 1) {

@@ -34,7 +34,10 @@ class StorageRef {
     return *this;
   }
   ~StorageRef() {
-    if (storage_ && storage_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (!storage_) return;
+    // The only owner needs no locked instruction: nobody is left who could add a reference.
+    if (storage_->references.load(std::memory_order_acquire) == 1 ||
+        storage_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       storage_->deleter(storage_);
     }
   }

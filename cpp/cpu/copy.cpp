@@ -1,12 +1,40 @@
 // Copies, casts and the creation of ranges.
 #include <cmath>
+#include <cstring>
 
 #include "block_loop.hpp"
 #include "parallel.hpp"
 
 namespace arrayx::cpu {
 
+namespace {
+
+// Few elements that lie in memory as they are counted need no plan, which would cost most of the
+// call; false for all others.
+bool copy_few(const Operand& in, const Operand& out) {
+  constexpr std::int64_t most_bytes = 4096;
+  const std::int64_t n = out.layout->size;
+  const int size = itemsize(out.dtype);
+  if (n > most_bytes / size || !out.layout->is_contiguous()) return false;
+  if (in.host_scalar) {
+    if (in.dtype != out.dtype) return false;
+    kernels().copy[item_class(size)](in.data, {0, 0}, out.data, {0, size}, 1, n);
+    return true;
+  }
+  if (!in.layout->is_contiguous()) return false;
+  if (in.dtype == out.dtype) {
+    std::memcpy(out.data, in.data, static_cast<std::size_t>(n * size));
+  } else if (n > 0) {
+    const void* from = in.data;
+    kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)](&from, out.data, n);
+  }
+  return true;
+}
+
+}  // namespace
+
 void copy(const Operand& in, const Operand& out) {
+  if (copy_few(in, out)) return;
   const Operand* all[] = {&in, &out};
   const Plan plan = plan_of(all, 2);
   char* source = in.data + plan.base[0] * itemsize(in.dtype);

@@ -58,6 +58,15 @@ class CpuBackend final : public Backend {
   void gather(const Operand& in, const Operand& offsets, const Operand& out) override {
     cpu::gather(in, offsets, out);
   }
+  std::optional<bool> gather_indexed(const Operand& in, const Operand& index, std::int64_t n,
+                                     std::int64_t stride, const Operand& out,
+                                     std::int64_t* bad) override {
+    return cpu::gather_indexed(in, index, n, stride, out, bad);
+  }
+  bool compress(const Operand& in, const Operand& mask, const Operand& out) override {
+    cpu::compress(in, mask, out);
+    return true;
+  }
   void scatter(const Operand& in, const Operand& offsets, const Operand& out) override {
     cpu::scatter(in, offsets, out);
   }
@@ -119,11 +128,12 @@ class CpuBackend final : public Backend {
   }
 };
 
+constinit CpuBackend engine;
+
 }  // namespace
 
 namespace cpu {
 Backend& instance() {
-  static CpuBackend engine;
   return engine;
 }
 }  // namespace cpu

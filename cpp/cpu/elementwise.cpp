@@ -3,13 +3,65 @@
 
 namespace arrayx::cpu {
 
+namespace {
+
+DType result_dtype(Op op, DType compute) {
+  const OpInfo& row = info(op);
+  return row.result == ResultRule::boolean ? DType::bool_
+         : row.result == ResultRule::real  ? real_dtype(compute)
+                                           : compute;
+}
+DType input_dtype(Op op, int k, DType compute) {
+  return op == Op::where && k == 0 ? DType::bool_ : compute;
+}
+
+// Up to this many elements the plan and its blocks would cost more than the arithmetic …
+constexpr std::int64_t few_elements = 128;
+
+// … so the operands that do not lie as the result does are repeated, packed and cast whole.
+void elementwise_few(ElementwiseKernel kernel, Op op, DType compute,
+                     std::span<const Operand> inputs, const Operand& out) {
+  const std::int64_t n = out.layout->size;
+  const Dims& shape = out.layout->shape;
+  alignas(64) char packed[max_operands - 1][few_elements * 16];
+  alignas(64) char cast[max_operands - 1][few_elements * 16];
+  const void* data[max_operands - 1];
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const Operand& in = inputs[k];
+    const int size = itemsize(in.dtype);
+    data[k] = in.data;
+    if (in.host_scalar) {
+      kernels().copy[item_class(size)](in.data, {0, 0}, packed[k], {0, size}, 1, n);
+      data[k] = packed[k];
+    } else if (!in.layout->is_contiguous()) {
+      Dims from = in.layout->strides, to(shape.size());
+      std::int64_t step = size;
+      for (int d = shape.size() - 1; d >= 0; --d) {
+        from[d] *= size;
+        to[d] = step;
+        step *= shape[d];
+      }
+      copy_box(in.data, from, packed[k], to, shape, size);
+      data[k] = packed[k];
+    }
+    const DType wanted = input_dtype(op, static_cast<int>(k), compute);
+    if (in.dtype != wanted) {
+      kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(wanted)](&data[k], cast[k], n);
+      data[k] = cast[k];
+    }
+  }
+  kernel(data, out.data, n);
+}
+
+}  // namespace
+
 void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Operand& out) {
   const ElementwiseKernel kernel =
       kernels().elementwise[static_cast<int>(op)][static_cast<int>(compute)];
-  const OpInfo& row = info(op);
-  const DType result = row.result == ResultRule::boolean ? DType::bool_
-                       : row.result == ResultRule::real  ? real_dtype(compute)
-                                                         : compute;
+  const DType result = result_dtype(op, compute);
+  if (out.layout->size <= few_elements && out.dtype == result && out.layout->is_contiguous()) {
+    return elementwise_few(kernel, op, compute, inputs, out);
+  }
   const int count = static_cast<int>(inputs.size());
   const Operand* all[plan_operands];
   for (int k = 0; k < count; ++k) all[k] = &inputs[k];
@@ -18,7 +70,7 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
   LoopOperand operands[plan_operands];
   for (int k = 0; k <= count; ++k) {
     operands[k].memory = all[k]->dtype;
-    operands[k].kernel = k == count ? result : op == Op::where && k == 0 ? DType::bool_ : compute;
+    operands[k].kernel = k == count ? result : input_dtype(op, k, compute);
     operands[k].data = all[k]->data + plan.base[k] * itemsize(all[k]->dtype);
   }
   run_blocks(plan, operands, kernel);

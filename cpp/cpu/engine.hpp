@@ -26,6 +26,9 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out);
 void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out);
 // ---- indexing.cpp
 void gather(const Operand& in, const Operand& offsets, const Operand& out);
+bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                    const Operand& out, std::int64_t* bad);
+void compress(const Operand& in, const Operand& mask, const Operand& out);
 void scatter(const Operand& in, const Operand& offsets, const Operand& out);
 bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                         const Operand& offsets, std::int64_t* bad);

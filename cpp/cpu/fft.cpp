@@ -5,7 +5,8 @@
 // algorithm (Bailey, "FFTs in external or hierarchical memory", 1990) into two stages of short
 // ones, each of which is spread over the threads. Which way is taken follows from the shape alone.
 // Transforms of 2 h real numbers are complex ones of length h. An inverse transform is a forward
-// one between exchanged real and imaginary parts.
+// one between exchanged real and imaginary parts. All of it computes in float64, for arrays of
+// float32 too (see kernels/fft_kernels.hpp).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -29,7 +30,8 @@ namespace {
 
 using std::int64_t;
 
-constexpr int64_t cache_limit = int64_t{128} << 20;  // bytes of tables kept for reuse
+constexpr int64_t complex_bytes = 2 * sizeof(double);  // of tables and blocks
+constexpr int64_t cache_limit = int64_t{128} << 20;    // bytes of tables kept for reuse
 constexpr int64_t block_target = int64_t{1}
                                  << 19;  // bytes of a block that the L2 cache still holds
 
@@ -44,6 +46,7 @@ class Bytes {
             ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}))),
         size_(size) {}
   char* data() const { return data_.get(); }
+  double* numbers() const { return reinterpret_cast<double*>(data_.get()); }
   int64_t size() const { return size_; }
 
  private:
@@ -97,10 +100,9 @@ class Roots {
   std::vector<Value> low_, high_;
 };
 
-template <class T>
-void put(T* table, int64_t i, Roots::Value value) {
-  table[2 * i] = static_cast<T>(value.real());
-  table[2 * i + 1] = static_cast<T>(value.imag());
+void put(double* table, int64_t i, Roots::Value value) {
+  table[2 * i] = static_cast<double>(value.real());
+  table[2 * i + 1] = static_cast<double>(value.imag());
 }
 
 // ---- factors and costs ------------------------------------------------------------------------
@@ -185,6 +187,18 @@ int64_t convolution_length(int64_t least, bool splits) {
   return best;
 }
 
+// The error of Bluestein's convolution is twice that of passes, so it must gain as much. (NumPy
+// takes it for real transforms from about the same lengths on.)
+constexpr double convolution_gain = 0.45;
+
+// Up to this length the twiddles between the two stages of a split stand in a table: the product
+// of two, which is what longer ones take, is a rounding more among few.
+constexpr int64_t whole_table = int64_t{1} << 13;
+
+// Up to this length real transforms of float64 are done as complex ones: the steps between a
+// transform of pairs and that of the numbers add up to a sixth to so short a one's error.
+constexpr int64_t short_real = 128;
+
 // What a transform of length n costs in a lane, per element, and how long its block is.
 struct LaneCost {
   double per_element = 0;
@@ -203,8 +217,7 @@ LaneCost lane_cost(int64_t n) {
     find_radices(length, radices);
     const double cost =
         (2 * passes_cost(radices) + 20) * static_cast<double>(length) / static_cast<double>(n);
-    // Its error is twice that of the passes.
-    if (!passes || cost < 0.6 * out.per_element) {
+    if (!passes || cost < convolution_gain * out.per_element) {
       out.per_element = cost;
       out.block = length;
       out.bluestein = true;
@@ -241,7 +254,8 @@ struct LongPlan : Plan {
   // Four steps: n = n1 n2.
   int64_t n1 = 0, n2 = 0;
   std::shared_ptr<const LanePlan> first, second;
-  Bytes outer, inner;  // see FftKernels::twist; outer has n1 for each vector of columns
+  // See FftKernels::twist. Outer has n1 for each vector of columns, or inner has them all.
+  Bytes outer, inner;
   // Or Bluestein's convolution.
   std::shared_ptr<const LongPlan> convolution;
   Bytes chirp, spectrum;
@@ -252,10 +266,18 @@ struct RealPlan : Plan {
   Bytes twiddles;
 };
 
+// How a long transform is done, and what it costs per element.
+struct LongCost {
+  double per_element = 0;
+  int64_t n1 = 0;           // of the split,
+  int64_t convolution = 0;  // or the length of Bluestein's convolution
+};
+
 // What the ways to transform a length cost per element.
 struct Choice : Plan {
-  double in_lanes = 0, split = 0;
-  int64_t n1 = 0;  // of the split; 0 when there is none
+  double in_lanes = 0;
+  LongCost split;
+  bool lanes_convolve = false, split_convolves = false;
 };
 
 // The plans last used, within a bound on the bytes of their tables.
@@ -264,7 +286,6 @@ class PlanCache {
   enum Kind { choice, lane, long_, real };
   struct Key {
     Kind kind;
-    int precision;
     int64_t n;
     auto operator<=>(const Key&) const = default;
   };
@@ -311,21 +332,19 @@ PlanCache& cache() {
   return *instance;
 }
 
-// ---- one precision ----------------------------------------------------------------------------
+// ---- arrays of one precision ------------------------------------------------------------------
 
-template <class T>
 struct Engine {
-  static constexpr int precision = sizeof(T) == 4 ? 0 : 1;
-  static constexpr int64_t complex_bytes = 2 * sizeof(T);
+  const FftKernels& array;                     // to and from such arrays
+  const FftKernels& wide = *kernels().fft[1];  // to and from float64
+  const int lanes = wide.lanes;
 
-  const FftKernels& k = *kernels().fft[precision];
-  const int lanes = k.lanes;
+  explicit Engine(DType real) : array(*kernels().fft[real == DType::float32 ? 0 : 1]) {}
 
   // ---- making plans
 
   std::shared_ptr<const LanePlan> lane_plan(int64_t n) {
-    return cache().get<LanePlan>({PlanCache::lane, precision, n},
-                                 [&] { return make_lane_plan(n); });
+    return cache().get<LanePlan>({PlanCache::lane, n}, [&] { return make_lane_plan(n); });
   }
 
   std::shared_ptr<const LanePlan> make_lane_plan(int64_t n) {
@@ -341,7 +360,7 @@ struct Engine {
       kernel.chirp = fill_chirp(plan->table(n * complex_bytes), n);
       // The spectrum, transformed in one of the lanes.
       Bytes& spectrum = plan->table(cost.block * complex_bytes);
-      conjugate_chirp(spectrum, static_cast<const T*>(kernel.chirp), n, cost.block);
+      conjugate_chirp(spectrum, static_cast<const double*>(kernel.chirp), n, cost.block);
       const Bytes blocks(2 * block_bytes(plan->convolution->kernel));
       in_lanes(*plan->convolution, spectrum.data(), 1.0 / static_cast<double>(cost.block),
                blocks.data());
@@ -355,7 +374,7 @@ struct Engine {
       FftPass pass{radix, m, s, nullptr, nullptr};
       if (m > 1) {
         const Roots roots(radix * m);
-        T* twiddles = reinterpret_cast<T*>(plan->table(m * (radix - 1) * complex_bytes).data());
+        double* twiddles = plan->table(m * (radix - 1) * complex_bytes).numbers();
         for (int64_t p = 0; p < m; ++p) {
           for (int j = 1; j < radix; ++j) put(twiddles, p * (radix - 1) + j - 1, roots(p * j));
         }
@@ -363,7 +382,7 @@ struct Engine {
       }
       if (!has_butterfly(radix)) {
         const Roots roots(radix);
-        T* table = reinterpret_cast<T*>(plan->table(radix * complex_bytes).data());
+        double* table = plan->table(radix * complex_bytes).numbers();
         for (int j = 0; j < radix; ++j) put(table, j, roots(j));
         pass.roots = table;
       }
@@ -378,7 +397,7 @@ struct Engine {
 
   // exp(-pi i j^2 / n)
   static const void* fill_chirp(Bytes& bytes, int64_t n) {
-    T* table = reinterpret_cast<T*>(bytes.data());
+    double* table = bytes.numbers();
     const Roots roots(2 * n);
     const int64_t chunk = 8192;
     parallel_for((n + chunk - 1) / chunk, 16 * n, [&](int64_t c) {
@@ -390,9 +409,9 @@ struct Engine {
     return table;
   }
   // Its conjugate at j and length - j, zero between.
-  static void conjugate_chirp(Bytes& bytes, const T* chirp, int64_t n, int64_t length) {
-    T* out = reinterpret_cast<T*>(bytes.data());
-    std::fill(out, out + 2 * length, T(0));
+  static void conjugate_chirp(Bytes& bytes, const double* chirp, int64_t n, int64_t length) {
+    double* out = bytes.numbers();
+    std::fill(out, out + 2 * length, 0.0);
     for (int64_t j = 0; j < n; ++j) {
       for (const int64_t i : {j, j == 0 ? 0 : length - j}) {
         out[2 * i] = chirp[2 * j];
@@ -409,11 +428,12 @@ struct Engine {
   void in_lanes(const LanePlan& plan, char* data, double scale, char* blocks) const {
     const int64_t bytes = block_bytes(plan.kernel), n = plan.kernel.n;
     const std::vector<char*> base(static_cast<std::size_t>(lanes), data);
-    const FftMove move{base.data(),      1,     1,     complex_bytes, n, n, bytes,
+    const int used = 1;
+    const FftMove move{base.data(),      1,     &used, complex_bytes, n, n, bytes, 0,
                        FftForm::complex, false, false, scale};
-    k.gather(move, blocks);
-    k.transform(plan.kernel, blocks, blocks + bytes);
-    k.scatter(move, blocks + (plan.kernel.in_scratch ? bytes : 0));
+    wide.gather(move, blocks);
+    wide.transform(plan.kernel, blocks, blocks, blocks + bytes);
+    wide.scatter(move, blocks + (plan.kernel.in_scratch ? bytes : 0));
   }
 
   // What the two stages cost, per element of a transform that fills the lanes.
@@ -452,55 +472,60 @@ struct Engine {
   }
 
   std::shared_ptr<const LongPlan> long_plan(int64_t n) {
-    return cache().get<LongPlan>({PlanCache::long_, precision, n},
-                                 [&] { return make_long_plan(n); });
+    return cache().get<LongPlan>({PlanCache::long_, n}, [&] { return make_long_plan(n); });
+  }
+
+  LongCost long_cost(int64_t n) const {
+    LongCost out;
+    out.per_element = best_split(n, out.n1);
+    if (out.n1 != 0 && out.per_element < 150) return out;
+    const int64_t length = convolution_length(2 * n - 1, true);
+    int64_t ignored;
+    const double cost = (2 * best_split(length, ignored) + 30) * static_cast<double>(length) /
+                        static_cast<double>(n);
+    if (out.n1 == 0 || cost < convolution_gain * out.per_element) {
+      out = {.per_element = cost, .n1 = 0, .convolution = length};
+    }
+    return out;
   }
 
   std::shared_ptr<const LongPlan> make_long_plan(int64_t n) {
     auto plan = std::make_shared<LongPlan>();
     plan->n = n;
-    int64_t n1;
-    const double cost = best_split(n, n1);
-    double convolution_cost = 0;
-    int64_t length = 0;
-    if (n1 == 0 || cost > 150) {
-      length = convolution_length(2 * n - 1, true);
-      int64_t ignored;
-      convolution_cost = (2 * best_split(length, ignored) + 30) * static_cast<double>(length) /
-                         static_cast<double>(n);
-    }
-    if (n1 == 0 || (length != 0 && convolution_cost < cost)) {
+    const LongCost cost = long_cost(n);
+    if (const int64_t length = cost.convolution; length != 0) {
       plan->convolution = long_plan(length);
       plan->chirp = Bytes(n * complex_bytes);
       plan->spectrum = Bytes(length * complex_bytes);
       fill_chirp(plan->chirp, n);
-      conjugate_chirp(plan->spectrum, reinterpret_cast<const T*>(plan->chirp.data()), n, length);
-      four_step(*plan->convolution, plan->spectrum.data(), length, plan->spectrum.data(), false,
-                false, 1.0 / static_cast<double>(length));
+      conjugate_chirp(plan->spectrum, plan->chirp.numbers(), n, length);
+      four_step(*plan->convolution, wide, plan->spectrum.data(), length, wide,
+                plan->spectrum.data(), false, false, 1.0 / static_cast<double>(length));
       plan->bytes = plan->chirp.size() + plan->spectrum.size() + plan->convolution->bytes;
       return plan;
     }
-    const int64_t n2 = n / n1, column_blocks = (n2 + lanes - 1) / lanes;
+    const int64_t n1 = cost.n1, n2 = n / n1, column_blocks = (n2 + lanes - 1) / lanes;
     plan->n1 = n1;
     plan->n2 = n2;
     plan->first = lane_plan(n1);
     plan->second = lane_plan(n2);
-    plan->outer = Bytes(column_blocks * n1 * complex_bytes);
-    plan->inner = Bytes(n1 * lanes * complex_bytes);
-    T* outer = reinterpret_cast<T*>(plan->outer.data());
-    T* inner = reinterpret_cast<T*>(plan->inner.data());
+    const int64_t tables = n <= whole_table ? column_blocks : 1;
+    plan->inner = Bytes(tables * n1 * lanes * complex_bytes);
     const Roots roots(n);
-    parallel_for(column_blocks, 16 * column_blocks * n1, [&](int64_t c) {
-      for (int64_t j = 0; j < n1; ++j) {
-        put(outer, c * n1 + j, roots(c * lanes * j % n));
-      }
-    });
-    for (int64_t j = 0; j < n1; ++j) {
+    for (int64_t i = 0; i < tables * n1; ++i) {
+      double* inner = plan->inner.numbers() + 2 * lanes * i;
       for (int l = 0; l < lanes; ++l) {
-        const Roots::Value value = roots(l * j % n);
-        inner[2 * lanes * j + l] = static_cast<T>(value.real());
-        inner[2 * lanes * j + lanes + l] = static_cast<T>(value.imag());
+        const Roots::Value value = roots((i / n1 * lanes + l) * (i % n1) % n);
+        inner[l] = static_cast<double>(value.real());
+        inner[lanes + l] = static_cast<double>(value.imag());
       }
+    }
+    if (tables == 1) {
+      plan->outer = Bytes(column_blocks * n1 * complex_bytes);
+      double* outer = plan->outer.numbers();
+      parallel_for(column_blocks, 16 * column_blocks * n1, [&](int64_t c) {
+        for (int64_t j = 0; j < n1; ++j) put(outer, c * n1 + j, roots(c * lanes * j % n));
+      });
     }
     plan->bytes =
         plan->outer.size() + plan->inner.size() + plan->first->bytes + plan->second->bytes;
@@ -508,12 +533,12 @@ struct Engine {
   }
 
   std::shared_ptr<const RealPlan> real_plan(int64_t n) {
-    return cache().get<RealPlan>({PlanCache::real, precision, n}, [&] {
+    return cache().get<RealPlan>({PlanCache::real, n}, [&] {
       auto plan = std::make_shared<RealPlan>();
       const int64_t count = n / 4 + 1;
       plan->twiddles = Bytes(count * complex_bytes);
       plan->bytes = plan->twiddles.size();
-      T* table = reinterpret_cast<T*>(plan->twiddles.data());
+      double* table = plan->twiddles.numbers();
       const Roots roots(n);
       const int64_t chunk = 8192;
       parallel_for((count + chunk - 1) / chunk, 16 * count, [&](int64_t c) {
@@ -531,15 +556,18 @@ struct Engine {
   static int64_t work(int64_t elements) { return elements * complex_bytes; }
 
   // Contiguous in (its first `count` elements; n, or with zeros up to a full row of n2) to out,
-  // which may be in.
-  void four_step(const LongPlan& plan, const char* in, int64_t count, char* out, bool swap_in,
-                 bool swap_out, double scale) const {
+  // which may be in; of the real types that `source` and `target` move.
+  void four_step(const LongPlan& plan, const FftKernels& source, const char* in, int64_t count,
+                 const FftKernels& target, char* out, bool swap_in, bool swap_out,
+                 double scale) const {
+    const int64_t in_bytes = 2 * source.item, out_bytes = 2 * target.item;
     const int64_t n1 = plan.n1, n2 = plan.n2;
     const int64_t row_bytes = n2 * lanes * complex_bytes;  // of a block of rows
     const int64_t row_blocks = (n1 + lanes - 1) / lanes, column_blocks = (n2 + lanes - 1) / lanes;
     const StorageRef middle = allocate(row_blocks * row_bytes);
     char* rows = static_cast<char*>(middle->data);
 
+    const char* outer = plan.outer.data();
     const FftLanePlan& first = plan.first->kernel;
     const int64_t first_bytes = block_bytes(first);
     const int64_t first_groups = group_count(first_bytes);
@@ -549,29 +577,25 @@ struct Engine {
       const StorageRef memory = allocate((groups + 1) * first_bytes);
       char* blocks = static_cast<char*>(memory->data);
       std::vector<char*> base(static_cast<std::size_t>(groups * lanes));
+      std::vector<int> used(static_cast<std::size_t>(groups));
       for (int i = 0; i < groups * lanes; ++i) {
         const int64_t column = std::min(from * lanes + i, n2 - 1);
-        base[static_cast<std::size_t>(i)] = const_cast<char*>(in) + column * complex_bytes;
+        used[static_cast<std::size_t>(i / lanes)] += from * lanes + i < n2;
+        base[static_cast<std::size_t>(i)] = const_cast<char*>(in) + column * in_bytes;
       }
-      FftMove move{base.data(),
-                   groups,
-                   lanes,
-                   n2 * complex_bytes,
-                   (count + n2 - 1) / n2,
-                   n1,
-                   first_bytes,
-                   FftForm::complex,
-                   swap_in,
-                   false,
-                   1};
-      k.gather(move, blocks);
-      const char* results = transform_groups(first, blocks, groups, first_bytes);
+      FftMove move{base.data(),           groups,  used.data(), n2 * in_bytes,
+                   (count + n2 - 1) / n2, n1,      first_bytes, groups * lanes * in_bytes,
+                   FftForm::complex,      swap_in, false,       1};
+      source.gather(move, blocks);
+      const char* results =
+          transform_groups(first, blocks, first_bytes, blocks, groups, first_bytes);
       for (int g = 0; g < groups; ++g) {
         const int64_t block = from + g, column = block * lanes;
-        k.twist(results + g * first_bytes, n1,
-                static_cast<int>(std::min<int64_t>(lanes, n2 - column)),
-                plan.outer.data() + block * n1 * complex_bytes, plan.inner.data(),
-                rows + column * lanes * complex_bytes, row_bytes);
+        wide.twist(results + g * first_bytes, n1,
+                   static_cast<int>(std::min<int64_t>(lanes, n2 - column)),
+                   outer ? outer + block * n1 * complex_bytes : nullptr,
+                   plan.inner.data() + (outer ? 0 : block * n1 * lanes * complex_bytes),
+                   rows + column * lanes * complex_bytes, row_bytes);
       }
     });
 
@@ -584,20 +608,26 @@ struct Engine {
       const StorageRef memory = allocate((groups + 1) * second_bytes);
       char* blocks = static_cast<char*>(memory->data);
       std::vector<char*> base(static_cast<std::size_t>(groups * lanes));
+      std::vector<int> used(static_cast<std::size_t>(groups));
       for (int i = 0; i < groups * lanes; ++i) {
-        base[static_cast<std::size_t>(i)] =
-            out + std::min(from * lanes + i, n1 - 1) * complex_bytes;
+        base[static_cast<std::size_t>(i)] = out + std::min(from * lanes + i, n1 - 1) * out_bytes;
+        used[static_cast<std::size_t>(i / lanes)] += from * lanes + i < n1;
       }
-      for (int g = 0; g < groups; ++g) {
-        std::memcpy(blocks + g * second_bytes, rows + (from + g) * row_bytes,
-                    static_cast<std::size_t>(row_bytes));
-      }
-      const char* results = transform_groups(second, blocks, groups, second_bytes);
-      const int used = static_cast<int>(std::min<int64_t>(lanes, n1 - (from + groups - 1) * lanes));
-      const FftMove move{base.data(), groups, used,         n1 * complex_bytes,
-                         n2,          n2,     second_bytes, FftForm::complex,
-                         swap_out,    false,  scale};
-      k.scatter(move, results);
+      const char* results = transform_groups(second, rows + from * row_bytes, row_bytes, blocks,
+                                             groups, second_bytes);
+      const FftMove move{base.data(),
+                         groups,
+                         used.data(),
+                         n1 * out_bytes,
+                         n2,
+                         n2,
+                         second_bytes,
+                         groups * lanes * out_bytes,
+                         FftForm::complex,
+                         swap_out,
+                         false,
+                         scale};
+      target.scatter(move, results);
     });
   }
 
@@ -606,64 +636,76 @@ struct Engine {
     return std::clamp<int64_t>(block_target / bytes, 1, 4);
   }
 
-  // Transforms `groups` blocks, behind which there is room for one more; where the first result is.
-  char* transform_groups(const FftLanePlan& plan, char* blocks, int groups, int64_t bytes) const {
+  // Transforms `groups` blocks that stand `pitch` bytes apart into `blocks`, which may be `in` and
+  // have room for one more; where the first result is.
+  char* transform_groups(const FftLanePlan& plan, const char* in, int64_t pitch, char* blocks,
+                         int groups, int64_t bytes) const {
     char* const spare = blocks + groups * bytes;
     for (int g = groups - 1; g >= 0; --g) {
       char* block = blocks + g * bytes;
-      k.transform(plan, block, plan.in_scratch ? block + bytes : spare);
+      wide.transform(plan, in + g * pitch, block, plan.in_scratch ? block + bytes : spare);
     }
     return blocks + (plan.in_scratch ? bytes : 0);
   }
 
-  void long_transform(const LongPlan& plan, const char* in, char* out, bool swap_in, bool swap_out,
+  void long_transform(const LongPlan& plan, const FftKernels& source, const char* in,
+                      const FftKernels& target, char* out, bool swap_in, bool swap_out,
                       double scale) const {
     if (!plan.convolution) {
-      four_step(plan, in, plan.n, out, swap_in, swap_out, scale);
+      four_step(plan, source, in, plan.n, target, out, swap_in, swap_out, scale);
       return;
     }
     const LongPlan& inner = *plan.convolution;
     const int64_t n = plan.n, length = inner.n;
     const StorageRef memory = allocate(length * complex_bytes);
     char* z = static_cast<char*>(memory->data);
-    multiply(in, plan.chirp.data(), z, n, swap_in, false, 1);
+    in_chunks(n, [&](int64_t at, int64_t count) {
+      source.multiply_in(in + at * 2 * source.item, plan.chirp.data() + at * complex_bytes,
+                         z + at * complex_bytes, count, swap_in, false, 1);
+    });
     const int64_t padded = std::min(length, (n + inner.n2 - 1) / inner.n2 * inner.n2);
     std::memset(z + n * complex_bytes, 0, static_cast<std::size_t>((padded - n) * complex_bytes));
-    four_step(inner, z, padded, z, false, false, 1);
-    multiply(z, plan.spectrum.data(), z, length, false, true, 1);
-    four_step(inner, z, length, z, false, false, 1);
-    multiply(z, plan.chirp.data(), out, n, true, swap_out, scale);
-  }
-
-  void multiply(const char* in, const char* factors, char* out, int64_t n, bool swap_in,
-                bool swap_out, double scale) const {
-    const int64_t chunk = 16384;
-    parallel_for((n + chunk - 1) / chunk, 3 * n * complex_bytes, [&](int64_t c) {
-      const int64_t at = c * chunk * complex_bytes;
-      k.multiply(in + at, factors + at, out + at, std::min(chunk, n - c * chunk), swap_in, swap_out,
-                 scale);
+    four_step(inner, wide, z, padded, wide, z, false, false, 1);
+    in_chunks(length, [&](int64_t at, int64_t count) {
+      char* values = z + at * complex_bytes;
+      wide.multiply_in(values, plan.spectrum.data() + at * complex_bytes, values, count, false,
+                       true, 1);
+    });
+    four_step(inner, wide, z, length, wide, z, false, false, 1);
+    in_chunks(n, [&](int64_t at, int64_t count) {
+      target.multiply_out(z + at * complex_bytes, plan.chirp.data() + at * complex_bytes,
+                          out + at * 2 * target.item, count, true, swap_out, scale);
     });
   }
 
+  // body(first, count) for the parts of n elements.
+  template <class Body>
+  static void in_chunks(int64_t n, Body&& body) {
+    const int64_t chunk = 16384;
+    parallel_for((n + chunk - 1) / chunk, 3 * n * complex_bytes,
+                 [&](int64_t c) { body(c * chunk, std::min(chunk, n - c * chunk)); });
+  }
+  // body(first, last) for the parts of 0 … h / 2.
   template <class Body>
   static void for_halves(int64_t h, Body&& body) {
-    const int64_t last = h / 2 + 1, chunk = 8192;
-    parallel_for((last - 1 + chunk - 1) / chunk, 2 * h * complex_bytes,
-                 [&](int64_t c) { body(1 + c * chunk, std::min(last, 1 + (c + 1) * chunk)); });
+    const int64_t count = h / 2 + 1, chunk = 8192;
+    parallel_for((count + chunk - 1) / chunk, 2 * h * complex_bytes,
+                 [&](int64_t c) { body(c * chunk, std::min(count, (c + 1) * chunk)); });
   }
 
   // Contiguous real numbers to n / 2 + 1 complex ones, n even.
   void long_rfft(const LongPlan& plan, const RealPlan& real, const char* in, char* out,
                  bool inverse, double scale) const {
     const int64_t h = plan.n;
-    long_transform(plan, in, out, false, false, scale);
-    T* z = reinterpret_cast<T*>(out);
-    const T re = z[0], im = z[1];
-    z[0] = re + im;
-    z[2 * h] = re - im;
-    z[1] = z[2 * h + 1] = T(0);
+    StorageRef memory;
+    char* z = out;
+    if (array.item != wide.item) {
+      memory = allocate(h * complex_bytes);
+      z = static_cast<char*>(memory->data);
+    }
+    long_transform(plan, array, in, wide, z, false, false, scale);
     for_halves(h, [&](int64_t first, int64_t last) {
-      k.real_after_long(out, h, real.twiddles.data(), first, last, inverse);
+      array.real_after_long(z, out, h, real.twiddles.data(), first, last, inverse);
     });
   }
   // And back.
@@ -672,14 +714,10 @@ struct Engine {
     const int64_t h = plan.n;
     const StorageRef memory = allocate(h * complex_bytes);
     char* pairs = static_cast<char*>(memory->data);
-    const T* x = reinterpret_cast<const T*>(in);
-    T* z = reinterpret_cast<T*>(pairs);
     for_halves(h, [&](int64_t first, int64_t last) {
-      k.real_before_long(in, pairs, h, real.twiddles.data(), first, last, !inverse);
+      array.real_before_long(in, pairs, h, real.twiddles.data(), first, last, !inverse);
     });
-    z[0] = x[0] - x[2 * h];
-    z[1] = x[0] + x[2 * h];
-    long_transform(plan, pairs, out, false, true, scale);
+    long_transform(plan, wide, pairs, array, out, false, true, scale);
   }
 
   // ---- all transforms along an axis
@@ -693,24 +731,35 @@ struct Engine {
     double scale;
   };
 
-  // Whether the transforms of complex length n are long ones.
-  bool takes_long(int64_t n, int64_t batch) const {
-    if (n <= 64) return false;
-    const auto choice = cache().get<Choice>({PlanCache::choice, precision, n}, [&] {
+  // How `batch` transforms of complex length n are done, and whether by a convolution.
+  struct Path {
+    bool is_long, convolves;
+  };
+  Path path(int64_t n, int64_t batch, bool real) const {
+    const auto choice = cache().get<Choice>({PlanCache::choice, n}, [&] {
       auto out = std::make_shared<Choice>();
       const LaneCost cost = lane_cost(n);
       out->in_lanes = cost.per_element;
+      out->lanes_convolve = cost.bluestein;
       const int64_t bytes = cost.block * lanes * complex_bytes;
       if (bytes > 2 * block_target) {
         out->in_lanes *= 1 + 0.5 * std::log2(static_cast<double>(bytes) / (2 * block_target));
       }
-      out->split = best_split(n, out->n1);
+      if (n > 64) {
+        out->split = long_cost(n);
+        const int64_t n1 = out->split.n1;
+        out->split_convolves = n1 == 0 || lane_cost(n1).bluestein || lane_cost(n / n1).bluestein;
+      }
       return out;
     });
     const double filled =
         static_cast<double>((batch + lanes - 1) / lanes * lanes) / static_cast<double>(batch);
-    if (choice->n1 == 0) return n > 4096;
-    return choice->split < choice->in_lanes * filled + 10;
+    const double in_lanes = choice->in_lanes * filled + 10;
+    const bool worse = choice->split_convolves && !choice->lanes_convolve;
+    const int64_t never = (real ? 2 : 1) * max_fft_radix;
+    const bool is_long = n > 64 && !(worse && n <= never) &&
+                         choice->split.per_element < (worse ? convolution_gain : 1) * in_lanes;
+    return {is_long, is_long ? choice->split_convolves : choice->lanes_convolve};
   }
 
   // The transforms of an array, one after the other in row-major order of the other dimensions.
@@ -726,12 +775,30 @@ struct Engine {
       in_step = source.layout->strides[axis] * in_size;
       out_step = target.layout->strides[axis] * out_size;
       for (int d = 0; d < target.layout->ndim(); ++d) {
-        if (d == axis) continue;
-        shape.push_back(target.layout->shape[d]);
-        in_strides.push_back(source.layout->strides[d] * in_size);
-        out_strides.push_back(target.layout->strides[d] * out_size);
-        count *= shape.back();
+        const int64_t size = target.layout->shape[d];
+        if (d == axis || size == 1) continue;
+        const int64_t in_stride = source.layout->strides[d] * in_size;
+        const int64_t out_stride = target.layout->strides[d] * out_size;
+        count *= size;
+        const int last = shape.size() - 1;
+        if (last >= 0 && in_strides[last] == size * in_stride &&
+            out_strides[last] == size * out_stride) {  // the two dimensions are one
+          shape[last] *= size;
+          in_strides[last] = in_stride;
+          out_strides[last] = out_stride;
+          continue;
+        }
+        shape.push_back(size);
+        in_strides.push_back(in_stride);
+        out_strides.push_back(out_stride);
       }
+    }
+    // How the transforms are cut into blocks of neighbours: by rows of the last dimension where
+    // that wastes few lanes, for a block across the end of a row is moved number by number.
+    int64_t row(int lanes) const {
+      const int64_t size = shape.empty() ? 1 : shape[shape.size() - 1];
+      const int64_t filled = (size + lanes - 1) / lanes * lanes;
+      return (filled - size) * 8 <= size ? size : count;
     }
     // Where transforms i … i + n - 1 start.
     void at(int64_t i, int n, char** from, char** to) const {
@@ -763,10 +830,18 @@ struct Engine {
   void run(const Operand& in, const Operand& out, int axis, const Call& call) {
     if (out.layout->size == 0) return;
     const Walk walk(in, out, axis);
-    // Of a real transform of even length: half as many pairs.
-    const bool halves = call.way != Way::complex && call.n % 2 == 0;
+    // Of a real transform of even length: half as many pairs. But where the array would show the
+    // difference, a convolution to real numbers is done in full: its error is mostly in the
+    // imaginary parts, which are dropped.
+    const bool real = call.way != Way::complex, exact = array.item == wide.item;
+    bool halves = real && call.n % 2 == 0 && !(exact && call.n <= short_real);
+    Path way = path(halves ? call.n / 2 : call.n, walk.count, real);
+    if (halves && exact && call.way == Way::complex_to_real && way.convolves) {
+      halves = false;
+      way = path(call.n, walk.count, real);
+    }
     const int64_t n = halves ? call.n / 2 : call.n;
-    if (takes_long(n, walk.count)) {
+    if (way.is_long) {
       run_long(in, out, axis, call, n, halves);
     } else {
       run_lanes(walk, in.layout->shape[axis], call, n, halves);
@@ -808,8 +883,9 @@ struct Engine {
     }
 
     // Several blocks at once where lanes are neighbours in memory and share cache lines.
-    const int64_t most = (walk.count + lanes - 1) / lanes;
-    const bool columns = walk.in_step > complex_bytes || walk.out_step > complex_bytes;
+    const int64_t row = walk.row(lanes), per_row = (row + lanes - 1) / lanes;
+    const int64_t most = walk.count / row * per_row;
+    const bool columns = walk.in_step > 2 * array.item || walk.out_step > 2 * array.item;
     const int64_t groups = columns ? std::min(most, group_count(bytes)) : 1;
     const int64_t per_chunk = std::max<int64_t>(groups, 32768 / bytes / groups * groups);
     const int64_t all = walk.count * n * (std::bit_width(static_cast<std::uint64_t>(n)) + 4) / 4;
@@ -817,35 +893,47 @@ struct Engine {
       const StorageRef memory = allocate((groups + 1) * bytes);
       char* blocks = static_cast<char*>(memory->data);
       std::vector<char*> from(static_cast<std::size_t>(groups * lanes)), to(from.size());
+      std::vector<int> used(static_cast<std::size_t>(groups));
       FftMove source = in_move, target = out_move;
       source.base = from.data();
       target.base = to.data();
+      source.used = target.used = used.data();
       for (int64_t at = c * per_chunk; at < std::min(most, (c + 1) * per_chunk); at += groups) {
         const int count = static_cast<int>(std::min(groups, most - at));
-        // Lanes beyond the last transform do the last one again.
-        const int there =
-            static_cast<int>(std::min<int64_t>(int64_t{count} * lanes, walk.count - at * lanes));
-        walk.at(at * lanes, there, from.data(), to.data());
-        std::fill(from.begin() + there, from.end(), from[static_cast<std::size_t>(there - 1)]);
-        std::fill(to.begin() + there, to.end(), to[static_cast<std::size_t>(there - 1)]);
+        for (int g = 0; g <= count; ++g) {
+          const int64_t block = std::min(at + g, most - 1), start = block % per_row * lanes;
+          const int filled = static_cast<int>(std::min<int64_t>(lanes, row - start));
+          const int64_t transform = block / per_row * row + start;
+          if (g == count) {
+            char *next_from, *next_to;
+            walk.at(transform, 1, &next_from, &next_to);
+            source.ahead = next_from - from[0];
+            target.ahead = next_to - to[0];
+            break;
+          }
+          char **first_from = from.data() + g * lanes, **first_to = to.data() + g * lanes;
+          walk.at(transform, filled, first_from, first_to);
+          // Lanes beyond the last transform do the last one again.
+          std::fill(first_from + filled, first_from + lanes, first_from[filled - 1]);
+          std::fill(first_to + filled, first_to + lanes, first_to[filled - 1]);
+          used[static_cast<std::size_t>(g)] = filled;
+        }
         source.groups = target.groups = count;
-        source.used = target.used =
-            static_cast<int>(std::min<int64_t>(lanes, walk.count - (at + count - 1) * lanes));
-        k.gather(source, blocks);
+        array.gather(source, blocks);
         if (to_real) {
           for (int g = 0; g < count; ++g) {
             if (halves) {
-              k.real_before(blocks + g * bytes, n, twiddles);
+              wide.real_before(blocks + g * bytes, n, twiddles);
             } else {
-              k.hermitian(blocks + g * bytes, n);
+              wide.hermitian(blocks + g * bytes, n);
             }
           }
         }
-        char* results = transform_groups(kernel, blocks, count, bytes);
+        char* results = transform_groups(kernel, blocks, bytes, blocks, count, bytes);
         if (from_real && halves) {
-          for (int g = 0; g < count; ++g) k.real_after(results + g * bytes, n, twiddles);
+          for (int g = 0; g < count; ++g) wide.real_after(results + g * bytes, n, twiddles);
         }
-        k.scatter(target, results);
+        array.scatter(target, results);
       }
     });
   }
@@ -857,7 +945,7 @@ struct Engine {
     const int64_t wanted = call.way == Way::complex_to_real ? half : call.n;
     const int64_t given = out.layout->shape[axis];
     const bool whole = call.way != Way::complex && !halves;  // real, but a complex transform
-    const DType complex_type = dtype_of<std::complex<T>>;
+    const DType complex_type = complex_dtype(out.dtype);
     const auto contiguous = [&](int64_t length) {
       Layout layout = *out.layout;
       const int last = layout.ndim() - 1;
@@ -923,11 +1011,16 @@ struct Engine {
       char *from, *to;
       walk.at(i, 1, &from, &to);
       if (call.way == Way::complex) {
-        long_transform(*plan, from, to, call.inverse, call.inverse, call.scale);
+        long_transform(*plan, array, from, array, to, call.inverse, call.inverse, call.scale);
       } else if (whole) {
-        if (call.way == Way::complex_to_real) complete(reinterpret_cast<T*>(from), n, call.inverse);
-        const bool swap = call.way == Way::complex_to_real ? false : call.inverse;
-        long_transform(*plan, from, to, swap, swap, call.scale);
+        const bool to_real = call.way == Way::complex_to_real;
+        if (to_real && array.item == sizeof(float)) {
+          complete(reinterpret_cast<float*>(from), n, call.inverse);
+        } else if (to_real) {
+          complete(reinterpret_cast<double*>(from), n, call.inverse);
+        }
+        const bool swap = !to_real && call.inverse;
+        long_transform(*plan, array, from, array, to, swap, swap, call.scale);
       } else if (call.way == Way::real_to_complex) {
         long_rfft(*plan, *real, from, to, call.inverse, call.scale);
       } else {
@@ -954,10 +1047,12 @@ struct Engine {
     }
   }
 
-  // The first n / 2 + 1 of n elements, n odd, completed by their conjugates; for a forward
-  // transform to be the inverse, conjugated as well.
+  // The first n / 2 + 1 of n elements completed by their conjugates; for a forward transform to be
+  // the inverse, conjugated as well.
+  template <class T>
   static void complete(T* z, int64_t n, bool inverse) {
     z[1] = T(0);
+    if (n % 2 == 0) z[n + 1] = T(0);
     for (int64_t i = 1; 2 * i < n; ++i) {
       const T im = inverse ? -z[2 * i + 1] : z[2 * i + 1];
       z[2 * i + 1] = im;
@@ -967,33 +1062,23 @@ struct Engine {
   }
 };
 
-template <class Way>
-void run(const Operand& in, const Operand& out, int axis, Way way, int64_t n, bool inverse,
-         double scale) {
-  const auto with = [&](auto zero) {
-    using E = Engine<decltype(zero)>;
-    E().run(in, out, axis, {static_cast<typename E::Way>(way), n, inverse, scale});
-  };
-  if (real_dtype(out.dtype) == DType::float32) {
-    with(float{});
-  } else {
-    with(double{});
-  }
+void run(const Operand& in, const Operand& out, int axis, const Engine::Call& call) {
+  Engine(real_dtype(out.dtype)).run(in, out, axis, call);
 }
 
 }  // namespace
 
 void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) {
-  run(in, out, axis, 0, out.layout->shape[axis], inverse, scale);
+  run(in, out, axis, {Engine::Way::complex, out.layout->shape[axis], inverse, scale});
 }
 
 void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
           double scale) {
-  run(in, out, axis, 1, n, inverse, scale);
+  run(in, out, axis, {Engine::Way::real_to_complex, n, inverse, scale});
 }
 
 void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) {
-  run(in, out, axis, 2, out.layout->shape[axis], inverse, scale);
+  run(in, out, axis, {Engine::Way::complex_to_real, out.layout->shape[axis], inverse, scale});
 }
 
 }  // namespace arrayx::cpu

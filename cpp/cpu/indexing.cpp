@@ -2,13 +2,16 @@
 // dimension is a tight loop by item size; addresses are byte pointers, so memory may be unaligned.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "../array/plan.hpp"
 #include "engine.hpp"
+#include "kernels.hpp"
 #include "parallel.hpp"
 
 namespace arrayx::cpu {
@@ -19,6 +22,7 @@ using i64 = std::int64_t;
 using u64 = std::uint64_t;
 
 constexpr i64 chunk_elements = 1 << 15;
+constexpr i64 few_elements = 256;  // for which a plan does not pay
 
 template <int bytes>
 struct Item {
@@ -70,11 +74,11 @@ struct Rows {
   i64 rows_per_chunk, piece;  // a chunk is several rows, or a piece of a long one
   i64 pieces, chunks;
 
-  explicit Rows(const Plan& plan) {
+  explicit Rows(const Plan& plan, i64 elements = chunk_elements) {
     length = plan.size.back();
     count = plan.count() / length;
-    rows_per_chunk = std::max<i64>(1, chunk_elements / length);
-    piece = length <= 2 * chunk_elements ? length : chunk_elements;
+    rows_per_chunk = std::max<i64>(1, elements / length);
+    piece = length <= 2 * elements ? length : elements;
     pieces = (length + piece - 1) / piece;
     chunks = (count + rows_per_chunk - 1) / rows_per_chunk * pieces;
   }
@@ -154,26 +158,29 @@ u64 nonzero_bytes(u64 word) {
 template <class T>
 i64 count_row(const char* p, i64 stride, i64 n) {
   i64 total = 0;
-  if constexpr (sizeof(T) == 1) {
-    if (stride == 1) {
-      while (n >= 8) {
-        // Eight counters of a byte each hold up to 255.
-        const i64 words = std::min<i64>(n / 8, 255);
-        u64 counters = 0;
-        for (i64 i = 0; i < words; ++i) counters += nonzero_bytes(load<u64>(p + 8 * i));
-        constexpr u64 pairs = 0x00ff00ff00ff00ff;
-        counters = (counters & pairs) + (counters >> 8 & pairs);
-        total += counters * 0x0001000100010001 >> 48;
-        p += 8 * words;
-        n -= 8 * words;
-      }
-    }
+  if (stride == i64(sizeof(T))) {
+    constexpr int op = static_cast<int>(Reduction::count_nonzero);
+    kernels().reduce.rows[op][static_cast<int>(dtype_of<T>)][0](p, 0, 1, n, nullptr, &total);
+    return total;
   }
   for (i64 i = 0; i < n; ++i) total += is_nonzero<T>(p + i * stride);
   return total;
 }
 
-// Positions, from `start` on, of the non-zero elements among at most 2**16.
+// The positions of the ones of a byte, in front.
+struct PositionsOfOnes {
+  std::uint16_t of[256][8] = {};
+  constexpr PositionsOfOnes() {
+    for (int byte = 0; byte < 256; ++byte) {
+      for (int bit = 0, found = 0; bit < 8; ++bit) {
+        if (byte >> bit & 1) of[byte][found++] = static_cast<std::uint16_t>(bit);
+      }
+    }
+  }
+};
+constexpr PositionsOfOnes positions_of_ones;
+
+// Positions of the non-zero elements among at most 2**16; room for eight more than there are.
 template <class T>
 i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions) {
   i64 found = 0, i = 0;
@@ -182,11 +189,16 @@ i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions)
       for (; i + 8 <= n; i += 8) {
         const u64 word = load<u64>(p + i);
         if (word == 0) continue;
-        const u64 set = nonzero_bytes(word);
-        for (int b = 0; b < 8; ++b) {
-          positions[found] = static_cast<std::uint16_t>(i + b);
-          found += set >> (8 * b) & 1;
+        const u64 byte = nonzero_bytes(word) * 0x0102040810204080 >> 56;
+        const std::uint16_t* ones = positions_of_ones.of[byte];
+        constexpr u64 each = 0x0001000100010001;
+        for (int half = 0; half < 2; ++half) {
+          u64 four;
+          std::memcpy(&four, ones + 4 * half, sizeof four);
+          four += each * static_cast<u64>(i);
+          std::memcpy(positions + found + 4 * half, &four, sizeof four);
         }
+        found += std::popcount(byte);
       }
     }
   }
@@ -210,6 +222,10 @@ Plan row_major_plan(const Layout& layout) {
   plan.kind = LoopKind::inner;
   return plan;
 }
+
+// How far ahead of random accesses their cache lines are fetched, where an array is beyond L2.
+constexpr i64 fetched_picks = 64;
+constexpr i64 fetched_from = 1 << 20;  // bytes
 
 // The inner loops are functions of their own, so that the compiler knows that no store changes what
 // steers them.
@@ -264,7 +280,12 @@ void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps 
         for (i64 j = 0; j < n; ++j) store(to + j * step.out, load<T>(p + j * step.in));
       }
     } else {
+      const i64 fetched = std::max<i64>(0, n - fetched_picks);
       for (i64 j = 0; j < n; ++j) {
+        if (j < fetched) {
+          const i64 ahead = load<i64>(o + (j + fetched_picks) * step.offset) * bytes;
+          __builtin_prefetch(q + ahead + (j + fetched_picks) * step.out, 1, 2);
+        }
         const i64 offset = load<i64>(o + j * step.offset) * bytes;
         store(q + offset + j * step.out, load<T>(p + j * step.in));
       }
@@ -294,6 +315,76 @@ bool accumulate_run(const char* p, i64 from, char* q, i64 to, i64 count, i64 n, 
     store(q, load<u64>(q) + i * static_cast<u64>(stride));
   }
   return wrong != 0;
+}
+
+// to[j] = normalised index * stride, for count indices `from` bytes apart; 0 for one that is out of
+// bounds. True if there is one.
+template <class T>
+bool offsets_of_run(const char* p, i64 from, i64* to, i64 count, i64 n, i64 stride) {
+  u64 wrong = 0;
+  for (i64 j = 0; j < count; ++j, p += from) {
+    const u64 i = normalised(load<T>(p), n);
+    const u64 inside = i < static_cast<u64>(n);
+    wrong |= inside ^ 1;
+    to[j] = static_cast<i64>(i & (u64{0} - inside)) * stride;
+  }
+  return wrong != 0;
+}
+
+// q[j] = the item at p[j], `step` bytes apart, plus its index times `stride` bytes, for contiguous
+// indices and q. An index out of bounds counts as 0; true if there is one.
+template <class T, class I>
+bool pick_run(const char* index, const char* p, i64 step, char* q, i64 count, i64 n, i64 stride,
+              bool fetches) {
+  u64 wrong = 0;
+  const auto pick = [&](i64 j) {
+    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
+    const u64 inside = i < static_cast<u64>(n);
+    wrong |= inside ^ 1;
+    const i64 offset = static_cast<i64>(i & (u64{0} - inside)) * stride;
+    store(q + j * i64(sizeof(T)), load<T>(p + j * step + offset));
+  };
+  i64 j = 0;
+  if (fetches) {
+    for (; j + fetched_picks < count; ++j) {
+      // Negative indices fetch something else, which does no harm.
+      const i64 k = j + fetched_picks;
+      const i64 ahead = static_cast<i64>(load<I>(index + k * i64(sizeof(I))));
+      __builtin_prefetch(p + k * step + ahead * stride, 0, 2);
+      pick(j);
+    }
+  }
+  for (; j < count; ++j) pick(j);
+  return wrong != 0;
+}
+
+// The first index in row-major order that is out of bounds, where there is one.
+template <class T>
+i64 first_out_of_bounds(const Operand& index, i64 n) {
+  const Dims* strides[1] = {&index.layout->strides};
+  const Plan plan = make_plan(index.layout->shape, strides, 1, false);
+  const Rows cut(plan);
+  i64 bad = 0;
+  bool found = false;
+  for (i64 chunk = 0; chunk < cut.chunks && !found; ++chunk) {
+    walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+      for (i64 r = 0; r < rows; ++r) {
+        for (i64 j = first; j < last && !found; ++j) {
+          const i64 place = at[0] + r * row_stride(plan, 0) + j * plan.stride[0][plan.ndim() - 1];
+          const T value = load<T>(index.data + place * i64(sizeof(T)));
+          if (normalised(value, n) < static_cast<u64>(n)) continue;
+          bad = static_cast<i64>(value);
+          found = true;
+        }
+      }
+    });
+  }
+  return bad;
+}
+
+// Memory traffic of picking one run of `bytes` anywhere: at least a cache line.
+i64 traffic_of_run(i64 bytes) {
+  return std::max<i64>(64, bytes);
 }
 
 }  // namespace
@@ -405,27 +496,177 @@ bool accumulate_offsets(const Operand& index, i64 n, i64 stride, const Operand& 
       });
       if (failed) {
         in_bounds = false;
-        const Plan ordered = make_plan(offsets.layout->shape, strides, 1, false);
-        const Rows serial(ordered);
-        bool found = false;
-        for (i64 chunk = 0; chunk < serial.chunks && !found; ++chunk) {
-          walk_chunk(ordered, serial, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
-            for (i64 r = 0; r < rows; ++r) {
-              for (i64 j = first; j < last && !found; ++j) {
-                const i64 place =
-                    at[0] + r * row_stride(ordered, 0) + j * ordered.stride[0][ordered.ndim() - 1];
-                const T value = load<T>(index.data + place * i64(sizeof(T)));
-                if (normalised(value, n) < static_cast<u64>(n)) continue;
-                *bad = static_cast<i64>(value);
-                found = true;
-              }
-            }
-          });
-        }
+        *bad = first_out_of_bounds<T>(index, n);
       }
     }
   });
   return in_bounds;
+}
+
+bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, const Operand& out,
+                    i64* bad) {
+  const int ndim = out.layout->ndim();
+  const i64 size = out.layout->size;
+  // Few single elements: no plan, which would cost most of the call.
+  if (size <= few_elements && in.layout->ndim() == 0 && index.layout->size == size &&
+      index.layout->is_contiguous() && out.layout->is_contiguous()) {
+    const bool right = dispatch(index.dtype, [&](auto example) -> bool {
+      using I = decltype(example);
+      if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) {
+        i64 offsets[few_elements];
+        if (offsets_of_run<I>(index.data, sizeof(I), offsets, size, n, stride)) return false;
+        dispatch_item(itemsize(out.dtype), [&](auto item) {
+          using T = decltype(item);
+          gather_rows<T>(reinterpret_cast<const char*>(offsets), in.data, out.data, 1, size,
+                         {8, 0, sizeof(T)}, {0, 0, 0});
+        });
+        return true;
+      } else {
+        return false;
+      }
+    });
+    if (right) return true;  // else what follows finds the first index that is wrong
+  }
+  std::atomic<bool> failed{false};
+  dispatch(index.dtype, [&](auto example) {
+    using I = decltype(example);
+    if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) {
+      const Dims index_strides = leading(index, ndim), in_strides = trailing(in, ndim);
+      const Dims* strides[3] = {&index_strides, &in_strides, &out.layout->strides};
+      if (out.layout->size == 0) {  // nothing is picked, but indices may be wrong
+        const Dims* alone[1] = {&index.layout->strides};
+        const Plan plan = make_plan(index.layout->shape, alone, 1);
+        if (plan.kind == LoopKind::empty) return;
+        const Rows cut(plan);
+        const i64 from = plan.stride[0].back() * i64(sizeof(I));
+        for (i64 chunk = 0; chunk < cut.chunks; ++chunk) {
+          walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+            for (i64 r = 0; r < rows; ++r) {
+              const i64 place = at[0] + r * row_stride(plan, 0);
+              for (i64 j = first; j < last; ++j) {
+                i64 offset;
+                const char* p = index.data + place * i64(sizeof(I)) + j * from;
+                if (offsets_of_run<I>(p, 0, &offset, 1, n, stride)) failed = true;
+              }
+            }
+          });
+        }
+        return;
+      }
+      const Plan plan = make_plan(out.layout->shape, strides, 3);
+      const Rows cut(plan, chunk_elements / 4);
+      dispatch_item(itemsize(out.dtype), [&](auto item) {
+        using T = decltype(item);
+        constexpr i64 bytes = sizeof(T), block = 256;
+        Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
+        Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
+        const i64 index_step = plan.stride[0].back() * i64(sizeof(I));
+        const i64 index_row = row_stride(plan, 0) * i64(sizeof(I));
+        const bool run = index_step == 0;  // one index for a whole row
+        step.offset = run ? 0 : 8;
+        row.offset = run ? 8 : 0;
+        const bool contiguous = index_step == i64(sizeof(I)) && step.out == bytes;
+        i64 reach = n * std::abs(stride);
+        for (int d = 0; d < plan.ndim(); ++d) {
+          reach += (plan.size[d] - 1) * detail::magnitude(plan.stride[1][d]);
+        }
+        const bool fetches = reach * bytes >= fetched_from;
+        const i64 runs = run ? cut.count : out.layout->size;
+        const i64 work = runs * (traffic_of_run(run ? cut.length * bytes : bytes) + 8);
+        parallel_for(cut.chunks, work, [&](i64 chunk) {
+          i64 offsets[block];
+          const char* o = reinterpret_cast<const char*>(offsets);
+          bool wrong = false;
+          walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+            const char* from = index.data + at[0] * i64(sizeof(I)) + first * index_step;
+            const char* p = in.data + at[1] * bytes + first * step.in;
+            char* q = out.data + at[2] * bytes + first * step.out;
+            const i64 columns = last - first;
+            if (run) {
+              for (i64 r = 0; r < rows; r += block) {
+                const i64 count = std::min(block, rows - r);
+                wrong |=
+                    offsets_of_run<I>(from + r * index_row, index_row, offsets, count, n, stride);
+                gather_rows<T>(o, p + r * row.in, q + r * row.out, count, columns, step, row);
+              }
+              return;
+            }
+            if (contiguous) {
+              for (i64 r = 0; r < rows; ++r) {
+                wrong |= pick_run<T, I>(from + r * index_row, p + r * row.in, step.in,
+                                        q + r * row.out, columns, n, stride * bytes, fetches);
+              }
+              return;
+            }
+            for (i64 r = 0; r < rows; ++r) {
+              for (i64 j = 0; j < columns; j += block) {
+                const i64 count = std::min(block, columns - j);
+                wrong |= offsets_of_run<I>(from + r * index_row + j * index_step, index_step,
+                                           offsets, count, n, stride);
+                gather_rows<T>(o, p + r * row.in + j * step.in, q + r * row.out + j * step.out, 1,
+                               count, step, row);
+              }
+            }
+          });
+          if (wrong) failed.store(true, std::memory_order_relaxed);
+        });
+      });
+    }
+  });
+  if (!failed) return true;
+  dispatch(index.dtype, [&](auto example) {
+    using I = decltype(example);
+    if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) {
+      *bad = first_out_of_bounds<I>(index, n);
+    }
+  });
+  return false;
+}
+
+void compress(const Operand& in, const Operand& mask, const Operand& out) {
+  if (out.layout->size == 0) return;
+  const Dims* strides[2] = {&mask.layout->strides, &in.layout->strides};
+  const Plan plan = make_plan(mask.layout->shape, strides, 2, false);
+  const Rows cut(plan);
+  const i64 step = plan.stride[0].back();
+  std::vector<i64> before(cut.chunks + 1, 0);  // elements before each chunk
+  if (cut.chunks > 1) {
+    parallel_for(cut.chunks, mask.layout->size, [&](i64 chunk) {
+      i64 count = 0;
+      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+        const char* p = mask.data + at[0] + first * step;
+        for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0)) {
+          count += count_row<bool>(p, step, last - first);
+        }
+      });
+      before[chunk + 1] = count;
+    });
+    for (i64 c = 0; c < cut.chunks; ++c) before[c + 1] += before[c];
+  }
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using T = decltype(item);
+    constexpr i64 bytes = sizeof(T), block = 1024;
+    const i64 in_step = plan.stride[1].back() * bytes;
+    const i64 work = mask.layout->size * (1 + bytes) + out.layout->size * bytes;
+    parallel_for(cut.chunks, work, [&](i64 chunk) {
+      std::uint16_t positions[block + 8];
+      char* q = out.data + before[chunk] * bytes;
+      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
+        for (i64 r = 0; r < rows; ++r) {
+          const char* m = mask.data + at[0] + r * row_stride(plan, 0);
+          const char* p = in.data + (at[1] + r * row_stride(plan, 1)) * bytes;
+          for (i64 j = first; j < last; j += block) {
+            const i64 n = std::min(block, last - j);
+            const i64 found = positions_in_row<bool>(m + j * step, step, n, positions);
+            const char* from = p + j * in_step;
+            for (i64 k = 0; k < found; ++k, q += bytes) {
+              store(q, load<T>(from + positions[k] * in_step));
+            }
+          }
+        }
+      });
+    });
+  });
 }
 
 i64 count_nonzero(const Operand& in) {
@@ -479,7 +720,7 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
     const i64 work = in.layout->size * bytes + out[0].layout->size * 8 * ndim;
     parallel_for(cut.chunks, work, [&](i64 chunk) {
       constexpr i64 block = 1024;
-      std::uint16_t positions[block + 1];
+      std::uint16_t positions[block + 8];
       i64 at_column = before[chunk];
       const i64 first_row = chunk / cut.pieces * cut.rows_per_chunk;
       Dims index(ndim);

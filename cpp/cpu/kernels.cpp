@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../array/error.hpp"
+#include "isa.hpp"
 
 namespace arrayx::cpu {
 
@@ -19,6 +20,7 @@ namespace {
     level::fill_complex_math(table); \
     level::fill_copy(table);         \
     level::fill_reduce(table);       \
+    level::fill_sort(table);         \
     level::fill_matmul(table);       \
     level::fill_fft(table);          \
     return table;                    \
@@ -30,18 +32,8 @@ KernelTable choose() {
   if (!wanted.empty() && wanted != "baseline" && wanted != "avx2" && wanted != "avx512") {
     value_error("ARRAYX_ISA is '", wanted, "'; it must be baseline, avx2 or avx512");
   }
-  bool has_avx2 = false, has_avx512 = false;
-#if defined(ARRAYX_HAS_AVX2)
-  __builtin_cpu_init();
-  has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
-#endif
-#if defined(ARRAYX_HAS_AVX512)
-  __builtin_cpu_init();
-  has_avx512 = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl");
-#endif
+  const auto [baseline, avx2, avx512] = instruction_sets();
+  const bool has_avx2 = avx2.built && avx2.on_cpu, has_avx512 = avx512.built && avx512.on_cpu;
   if ((wanted == "avx2" && !has_avx2) || (wanted == "avx512" && !has_avx512)) {
     value_error("ARRAYX_ISA is '", wanted, "', which this CPU or this build does not have");
   }
@@ -55,6 +47,25 @@ KernelTable choose() {
 }
 
 }  // namespace
+
+std::array<InstructionSet, 3> instruction_sets() {
+  InstructionSet avx2{"avx2", false, false}, avx512{"avx512", false, false};
+#if defined(ARRAYX_HAS_AVX2)
+  avx2.built = true;
+#endif
+#if defined(ARRAYX_HAS_AVX512)
+  avx512.built = true;
+#endif
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  avx2.on_cpu = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("bmi2");
+  avx512.on_cpu = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512vl");
+#endif
+  return {{{"baseline", true, true}, avx2, avx512}};
+}
 
 const KernelTable& kernels() {
   static const KernelTable table = choose();

@@ -24,12 +24,27 @@ struct Strides2D {
 };
 using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Strides2D out_strides,
                             std::int64_t rows, std::int64_t columns);
-// Copies past the caches: `out` is 64-byte aligned and `bytes` a multiple of 64. For results too
-// large to be read again soon, whose lines would otherwise be fetched only to be overwritten.
+// Copies past the caches, for results too large to be read again soon, whose lines would otherwise
+// be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
 using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes);
+// out[r][c] = in[c][r] past the caches, for rows × columns items of a wider matrix: `first` if no
+// columns stand before these, `beyond` how many follow. Lines of memory that two such pieces share
+// are written by the left one, so pieces of a row may run in any order. The piece that the caller
+// takes next is fetched on the way.
+using StreamTransposeKernel = void (*)(const char* in, std::int64_t in_column, char* out,
+                                       std::int64_t out_row, std::int64_t rows,
+                                       std::int64_t columns, bool first, std::int64_t beyond,
+                                       const char* next);
+// Columns of one piece: that many rows of the input are read side by side.
+inline constexpr int most_streamed_columns = 128;
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }
+
+// Sorts short lines side by side: n rows of 64 bytes of unsigned keys, each lane a line. For pairs
+// n rows of positions, which decide between equal keys, follow n rows of 8-byte keys.
+using NetworkKernel = void (*)(void* rows, std::int64_t n);
+inline constexpr int network_row_bytes = 64;
 
 // c[m][n] += a[m][k] @ b[k][n] for integers, row-major blocks that fit the caches; strides in
 // items.
@@ -45,6 +60,10 @@ struct KernelTable {
   CastKernel cast[dtype_count][dtype_count] = {};
   CopyKernel copy[5] = {};
   StreamKernel stream = nullptr;
+  void (*stream_fence)() = nullptr;
+  StreamTransposeKernel stream_transpose[5] = {};
+  NetworkKernel network[4] = {};  // by item class
+  NetworkKernel pair_network = nullptr;
   IntegerMatmulKernel matmul[dtype_count] = {};
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64
@@ -61,6 +80,7 @@ const KernelTable& kernels();
   void fill_complex_math(KernelTable& table); \
   void fill_copy(KernelTable& table);         \
   void fill_reduce(KernelTable& table);       \
+  void fill_sort(KernelTable& table);         \
   void fill_matmul(KernelTable& table);       \
   void fill_fft(KernelTable& table);          \
   }

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "engine.hpp"
 
@@ -21,7 +22,7 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 constexpr std::size_t cached_from = std::size_t{1} << 16;  // bytes; smaller blocks go to free lists
 
-std::atomic<std::int64_t> in_use{0};
+std::atomic<std::int64_t> in_use{0};  // apart from the threads' own counts
 
 [[noreturn]] void out_of_memory(std::int64_t bytes) {
   raise(ErrorKind::memory, "no room for an array of ", bytes, " bytes");
@@ -38,37 +39,101 @@ constexpr int capacity_of(int c) {
   return c <= 6 ? kept_per_class : kept_per_class >> (c - 6);
 }
 
-struct FreeLists {
+// What a thread keeps: its free blocks, and its part of the bytes in use, which may be negative
+// since blocks are freed by any thread. Only the thread itself writes it, so that no instruction
+// needs a lock; on the heap, because a forked child reuses the stacks of threads that it does not
+// have.
+struct ThreadBlocks {
   void* head[small_classes] = {};
   int count[small_classes] = {};
-  ~FreeLists();
-};
-// Set once the thread's lists are gone: blocks freed after that go straight back.
-thread_local bool lists_gone = false;
-FreeLists::~FreeLists() {
-  lists_gone = true;
-  for (void* block : head) {
-    while (block) {
-      void* next = *static_cast<void**>(block);
-      std::free(block);
-      block = next;
-    }
+  std::atomic<std::int64_t> bytes_in_use{0};
+  std::list<ThreadBlocks*>::iterator place;
+
+  void add(std::int64_t bytes) {
+    bytes_in_use.store(bytes_in_use.load(std::memory_order_relaxed) + bytes,
+                       std::memory_order_relaxed);
   }
+};
+
+// Never destroyed: arrays may be freed while the process exits.
+struct Threads {
+  std::mutex mutex;
+  std::list<ThreadBlocks*> all;
+};
+Threads& threads() {
+  static auto* instance = new Threads;
+  return *instance;
 }
-thread_local FreeLists free_lists;
+
+constinit thread_local ThreadBlocks* blocks_of_thread = nullptr;
+// Set when the thread ends: blocks freed after that go straight back.
+constinit thread_local bool thread_ends = false;
+
+struct AtThreadEnd {
+  bool armed = false;
+  ~AtThreadEnd() {
+    thread_ends = true;
+    ThreadBlocks* blocks = std::exchange(blocks_of_thread, nullptr);
+    if (!blocks) return;
+    for (void* block : blocks->head) {
+      while (block) {
+        void* next = *static_cast<void**>(block);
+        std::free(block);
+        block = next;
+      }
+    }
+    in_use.fetch_add(blocks->bytes_in_use.load(std::memory_order_relaxed),
+                     std::memory_order_relaxed);
+    {
+      const std::lock_guard lock(threads().mutex);
+      threads().all.erase(blocks->place);
+    }
+    delete blocks;
+  }
+};
+thread_local AtThreadEnd at_thread_end;
+
+// Null when there is no memory for it or the thread ends.
+[[gnu::noinline]] ThreadBlocks* first_use() {
+  if (thread_ends) return nullptr;
+  auto* blocks = new (std::nothrow) ThreadBlocks;
+  if (!blocks) return nullptr;
+  try {
+    const std::lock_guard lock(threads().mutex);
+    blocks->place = threads().all.insert(threads().all.end(), blocks);
+  } catch (const std::bad_alloc&) {
+    delete blocks;
+    return nullptr;
+  }
+  at_thread_end.armed = true;  // what is touched is destroyed
+  return blocks_of_thread = blocks;
+}
+inline ThreadBlocks* thread_blocks() {
+  ThreadBlocks* blocks = blocks_of_thread;
+  return blocks ? blocks : first_use();
+}
 
 int small_class(std::size_t bytes) {
   if (bytes <= 64) return 0;
   return 64 - __builtin_clzll(bytes - 1) - 6;
 }
 
+void count_in_use(ThreadBlocks* blocks, std::int64_t bytes) {
+  if (blocks) {
+    blocks->add(bytes);
+  } else {
+    in_use.fetch_add(bytes, std::memory_order_relaxed);
+  }
+}
+
 void free_small(Storage* s) {
   const int c = small_class(s->bytes);
-  in_use.fetch_sub(static_cast<std::int64_t>(s->bytes), std::memory_order_relaxed);
-  if (!lists_gone && free_lists.count[c] < capacity_of(c)) {
-    *reinterpret_cast<void**>(s) = free_lists.head[c];
-    free_lists.head[c] = s;
-    ++free_lists.count[c];
+  ThreadBlocks* blocks = thread_blocks();
+  count_in_use(blocks, -static_cast<std::int64_t>(s->bytes));
+  if (blocks && blocks->count[c] < capacity_of(c)) {
+    *reinterpret_cast<void**>(s) = blocks->head[c];
+    blocks->head[c] = s;
+    ++blocks->count[c];
   } else {
     std::free(s);
   }
@@ -76,17 +141,20 @@ void free_small(Storage* s) {
 
 Storage* allocate_small(std::size_t bytes) {
   const int c = small_class(bytes);
-  void* block = lists_gone ? nullptr : free_lists.head[c];
+  ThreadBlocks* blocks = thread_blocks();
+  void* block = blocks ? blocks->head[c] : nullptr;
   if (block) {
-    free_lists.head[c] = *static_cast<void**>(block);
-    --free_lists.count[c];
+    blocks->head[c] = *static_cast<void**>(block);
+    --blocks->count[c];
   } else {
     block = std::aligned_alloc(alignment, header + (std::size_t{64} << c));
     if (!block) return nullptr;
   }
   auto* s = new (block) Storage;
   s->data = static_cast<char*>(block) + header;
+  s->bytes = bytes;
   s->deleter = &free_small;
+  count_in_use(blocks, static_cast<std::int64_t>(bytes));
   return s;
 }
 
@@ -226,8 +294,6 @@ StorageRef allocate(std::int64_t bytes) {
       s = allocate_small(size);
       if (!s) out_of_memory(bytes);
     }
-    s->bytes = size;
-    in_use.fetch_add(bytes, std::memory_order_relaxed);
     return StorageRef(s);
   }
   const std::size_t block = rounded(size);
@@ -246,7 +312,14 @@ StorageRef allocate(std::int64_t bytes) {
 }
 
 MemoryInfo memory_info() {
-  return {in_use.load(std::memory_order_relaxed), cache().cached(), cache().limit()};
+  std::int64_t bytes = in_use.load(std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(threads().mutex);
+    for (const ThreadBlocks* blocks : threads().all) {
+      bytes += blocks->bytes_in_use.load(std::memory_order_relaxed);
+    }
+  }
+  return {bytes, cache().cached(), cache().limit()};
 }
 void set_cache_limit(std::int64_t bytes) {
   cache().set_limit(bytes);

@@ -1,4 +1,4 @@
-// Threads: one loop over independent chunks, run by the OpenMP pool when it pays. The cut into
+// Threads: one loop over independent chunks, run by the engine's pool when it pays. The cut into
 // chunks is the caller's and depends on the shape alone, so results do not depend on the threads.
 #pragma once
 

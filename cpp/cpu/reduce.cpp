@@ -337,6 +337,46 @@ DType kernel_accumulator(Reduction op, DType accumulator) {
 
 }  // namespace
 
+namespace {
+
+// Few elements that lie in memory as they are counted, neighbouring dimensions reduced: the kernel
+// calls that the general way would come to, without its plans; false for all others.
+bool reduce_few(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
+                const Operand& out) {
+  constexpr std::int64_t most_bytes = 4096;
+  const Layout& layout = *in.layout;
+  const int item = itemsize(in.dtype), out_item = itemsize(accumulator);
+  const int real_bytes = is_complex(accumulator) ? out_item / 2 : out_item;
+  if (layout.size == 0 || layout.size * item > most_bytes || out.dtype != accumulator ||
+      !layout.is_contiguous() || !out.layout->is_contiguous() ||
+      reinterpret_cast<std::uintptr_t>(out.data) % real_bytes != 0) {
+    return false;
+  }
+  const int ndim = layout.ndim();
+  std::int64_t outer = 1, n = 1, inner = 1;
+  int d = 0;
+  for (; d < ndim && !reduced[d]; ++d) outer *= layout.shape[d];
+  for (; d < ndim && reduced[d]; ++d) n *= layout.shape[d];
+  for (; d < ndim && !reduced[d]; ++d) inner *= layout.shape[d];
+  if (d < ndim || n == 1 || n >= std::min(least_group, max_column_length(real_bytes)) ||
+      inner * out_item > max_column_bytes) {
+    return false;
+  }
+  const Kernels k = find_kernels(op, in.dtype, accumulator);
+  if (k.dtype != in.dtype) return false;
+  if (inner == 1) {
+    k.rows(in.data, n * item, outer, n, nullptr, out.data);
+    return true;
+  }
+  for (std::int64_t i = 0; i < outer; ++i) {
+    k.columns(in.data + i * n * inner * item, inner * item, n, inner, nullptr,
+              thread_scratch<1>(columns_workspace), out.data + i * inner * out_item);
+  }
+  return true;
+}
+
+}  // namespace
+
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
             const Operand* center, const Operand& out) {
   accumulator = kernel_accumulator(op, accumulator);
@@ -353,6 +393,7 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     if (k.dtype == in.dtype) return k.rows(in.data, 0, 1, layout.size, nullptr, out.data);
   }
 
+  if (!center && reduce_few(op, accumulator, in, reduced, out)) return;
   if (out.layout->size == 0) return;
   if (layout.size == 0) return write_empty(op, accumulator, out);
 
@@ -493,6 +534,12 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
     std::int64_t at;
     rows(in.data, 0, 1, n, &at);
     std::memcpy(out.data, &at, sizeof at);
+    return;
+  }
+  // Few rows, and the positions where they go.
+  if (axis == layout.ndim() - 1 && layout.size * item <= 4096 && layout.is_contiguous() &&
+      out.layout->is_contiguous() && reinterpret_cast<std::uintptr_t>(out.data) % 8 == 0) {
+    rows(in.data, n * item, out.layout->size, n, reinterpret_cast<std::int64_t*>(out.data));
     return;
   }
 

@@ -244,6 +244,42 @@ inline Digit choose_digit(u64 different, i64 n, int most_bits) {
   return {top - bits, (u32{1} << bits) - 1};
 }
 
+// The same from the least significant differing bit up, which moves every item once per digit but
+// sorts no buckets: for few digits, and items that stay within L2.
+template <int bits, class Item>
+void digit_sort(Item* a, Item* b, i64 n, u64 different, bool into_b) {
+  constexpr int most_digits = 3;
+  constexpr u32 mask = (u32{1} << bits) - 1;
+  Digit digits[most_digits];
+  int count = 0;
+  const int top = std::bit_width(different);
+  for (int shift = std::countr_zero(different); shift < top; shift += bits) {
+    digits[count++] = {shift, mask};
+  }
+  u32 place[most_digits][mask + 1];
+  std::memset(place, 0, count * sizeof place[0]);
+  for (i64 i = 0; i < n; ++i) {
+    for (int d = 0; d < count; ++d) ++place[d][digits[d](a[i])];
+  }
+  Item* from = a;
+  Item* to = b;
+  for (int d = 0; d < count; ++d) {
+    u32 sum = 0;
+    for (u32& p : place[d]) {
+      const u32 items = p;
+      p = sum;
+      sum += items;
+    }
+    for (i64 i = 0; i < n; ++i) to[place[d][digits[d](from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  Item* const wanted = into_b ? b : a;
+  if (from != wanted) std::memcpy(wanted, from, n * sizeof(Item));
+}
+
+// Bytes of items up to which digit_sort() is the faster one.
+constexpr i64 digit_sort_bytes = 4 << 20;
+
 // Sorts a[0…n) by means of b, into b if `into_b`, else into a.
 template <int most_bits, class Item>
 void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
@@ -258,6 +294,11 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
   if (!s.unsorted) {
     if (into_b) std::memcpy(b, a, n * sizeof(Item));
     return;
+  }
+  const int width = std::bit_width(s.different) - std::countr_zero(s.different);
+  if (n * i64(sizeof(Item)) <= digit_sort_bytes) {
+    if (n >= 4096 && width <= 33) return digit_sort<11>(a, b, n, s.different, into_b);
+    if (n >= 96 && width <= 16) return digit_sort<8>(a, b, n, s.different, into_b);
   }
   const Digit digit = choose_digit(s.different, n, most_bits);
   i64 end[1 << most_bits];
@@ -510,7 +551,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
     if constexpr (sizeof(T) <= 2) {
-      if (n > (sizeof(T) == 1 ? 64 : 16384)) return counting_sort<T>(in, out, n, flip);
+      if (n > (sizeof(T) == 1 ? 64 : 1 << 18)) return counting_sort<T>(in, out, n, flip);
     }
     K* a = scratch.take<K>(2 * n);
     // NaN and the two zeros are the values that a key does not give back in the order they came.
@@ -629,12 +670,166 @@ void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
   }
 }
 
+// ---- many short lines
+// ------------------------------------------------------------------------------------------------
+
+// The longest lines for which a network, whose work grows by n log² n, is the faster way.
+constexpr i64 longest_in_network = 64;
+
+// Lines along an axis, side by side.
+struct ShortLines {
+  i64 in_step, in_next, out_step, out_next;  // bytes along a line, and from line to line
+  Plan plan;
+
+  ShortLines(const Operand& in, int axis, const Operand& out) {
+    Dims shape = in.layout->shape, in_strides = in.layout->strides;
+    Dims out_strides = out.layout->strides;
+    in_step = in_strides[axis] * itemsize(in.dtype);
+    out_step = out_strides[axis] * itemsize(out.dtype);
+    shape.erase(axis);
+    in_strides.erase(axis);
+    out_strides.erase(axis);
+    const Dims* strides[2] = {&in_strides, &out_strides};
+    plan = make_plan(shape, strides, 2);
+    in_next = plan.stride[0].back() * itemsize(in.dtype);
+    out_next = plan.stride[1].back() * itemsize(out.dtype);
+  }
+
+  // body(p, q, count, scratch) for at most `lanes` lines that are neighbours, from p to q.
+  template <class Body>
+  void run(const Operand& in, const Operand& out, i64 lanes, Body&& body) const {
+    const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
+    const i64 inner = plan.size.back(), per_row = (inner + lanes - 1) / lanes;
+    const i64 groups = plan.count() / inner * per_row;
+    const i64 per_chunk = std::max<i64>(1, chunk_elements / (lanes * 16));
+    const i64 work = 4 * out.layout->size * std::max(in_size, out_size);
+    parallel_for((groups + per_chunk - 1) / per_chunk, work, [&](i64 chunk) {
+      Scratch scratch;
+      char* block = scratch.take<char>(4 * longest_in_network * network_row_bytes + 64);
+      block += -reinterpret_cast<std::uintptr_t>(block) & 63;
+      for (i64 g = chunk * per_chunk; g < std::min(groups, (chunk + 1) * per_chunk); ++g) {
+        const i64 first = g % per_row * lanes;
+        const char* p = in.data + plan.base[0] * in_size + first * in_next;
+        char* q = out.data + plan.base[1] * out_size + first * out_next;
+        i64 rest = g / per_row;
+        for (int d = plan.ndim() - 2; d >= 0; --d) {
+          const i64 index = rest % plan.size[d];
+          rest /= plan.size[d];
+          p += index * plan.stride[0][d] * in_size;
+          q += index * plan.stride[1][d] * out_size;
+        }
+        body(p, q, std::min(lanes, inner - first), block);
+      }
+    });
+  }
+};
+
+template <class T>
+inline constexpr bool has_network = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+
+bool are_short_lines(const Operand& in, int axis, i64 lanes) {
+  const i64 n = in.layout->shape[axis];
+  return n >= 2 && n <= longest_in_network && in.layout->size >= 4 * n * lanes;
+}
+
+// False where lines are not many and short.
+template <class T>
+bool sort_short_lines(const Operand& in, int axis, bool descending, const Operand& out) {
+  using K = Key<T>;
+  constexpr i64 size = sizeof(T), lanes = network_row_bytes / size;
+  if (!are_short_lines(in, axis, lanes)) return false;
+  const i64 n = in.layout->shape[axis];
+  const ShortLines lines(in, axis, out);
+  if (lines.plan.size.back() < lanes) return false;
+  const K flip = descending ? K(~K(0)) : K(0);
+  const CopyKernel copy_items = kernels().copy[item_class(size)];
+  const NetworkKernel network = kernels().network[item_class(size)];
+  lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
+    copy_items(p, {lines.in_step, lines.in_next}, block, {network_row_bytes, size}, n, count);
+    K* keys = reinterpret_cast<K*>(block);
+    bool plain = true;  // no NaN, no -0: keys give their values back
+    for (i64 r = 0; r < n; ++r) {
+      for (i64 l = 0; l < count; ++l) {
+        K& key = keys[r * lanes + l];
+        if constexpr (std::is_floating_point_v<T>) {
+          plain &= K(key & ~top_bit<K>) <= infinity_bits<T>;
+          plain &= key != top_bit<K>;
+          key = number_key(key) ^ flip;
+        } else {
+          key = exact_key<T>(reinterpret_cast<const char*>(&key), flip);
+        }
+      }
+    }
+    if (!plain) {
+      char* line = block + longest_in_network * network_row_bytes;
+      char* sorted = line + longest_in_network * size;
+      for (i64 l = 0; l < count; ++l) {
+        Scratch scratch;
+        const i64 step = lines.in_step;
+        copy_items(p + l * lines.in_next, {0, step}, line, {0, size}, 1, n);
+        sort_line<T>(line, sorted, n, descending, false, scratch);
+        copy_items(sorted, {0, size}, q + l * lines.out_next, {0, lines.out_step}, 1, n);
+      }
+      return;
+    }
+    network(block, n);
+    for (i64 r = 0; r < n; ++r) {
+      for (i64 l = 0; l < count; ++l) {
+        keys[r * lanes + l] = bits_of_key<T>(keys[r * lanes + l], flip);
+      }
+    }
+    copy_items(block, {network_row_bytes, size}, q, {lines.out_step, lines.out_next}, n, count);
+  });
+  return true;
+}
+
+template <class T>
+bool argsort_short_lines(const Operand& in, int axis, bool descending, const Operand& out) {
+  using K = Key<T>;
+  constexpr i64 size = sizeof(T), lanes = network_row_bytes / 8;
+  if (!are_short_lines(in, axis, lanes)) return false;
+  const i64 n = in.layout->shape[axis];
+  const ShortLines lines(in, axis, out);
+  if (lines.plan.size.back() < lanes) return false;
+  const K flip = descending ? K(~K(0)) : K(0);
+  const CopyKernel copy_in = kernels().copy[item_class(size)], copy_out = kernels().copy[3];
+  constexpr bool pairs = size == 8;
+  const NetworkKernel network = pairs ? kernels().pair_network : kernels().network[3];
+  lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
+    u64* items = reinterpret_cast<u64*>(block);
+    u64* positions = items + (pairs ? n * lanes : 0);
+    char* values = block + 2 * longest_in_network * network_row_bytes;
+    copy_in(p, {lines.in_step, lines.in_next}, values, {lanes * size, size}, n, count);
+    for (i64 r = 0; r < n; ++r) {
+      for (i64 l = 0; l < count; ++l) {
+        const u64 key = key_at<T>(values + (r * lanes + l) * size, flip);
+        if constexpr (pairs) {
+          items[r * lanes + l] = key;
+          positions[r * lanes + l] = static_cast<u64>(r);
+        } else {
+          items[r * lanes + l] = key << 32 | static_cast<u64>(r);
+        }
+      }
+    }
+    network(block, n);
+    if constexpr (!pairs) {
+      for (i64 i = 0; i < n * lanes; ++i) positions[i] &= 0xffffffff;
+    }
+    const char* from = reinterpret_cast<const char*>(positions);
+    copy_out(from, {network_row_bytes, 8}, q, {lines.out_step, lines.out_next}, n, count);
+  });
+  return true;
+}
+
 }  // namespace
 
 void sort(const Operand& in, int axis, bool descending, const Operand& out) {
   const i64 n = in.layout->shape[axis];
   dispatch(in.dtype, [&](auto example) {
     using T = decltype(example);
+    if constexpr (has_network<T>) {
+      if (sort_short_lines<T>(in, axis, descending, out)) return;
+    }
     over_lines(in, axis, out, [&](const char* from, char* to) {
       Scratch scratch;
       sort_line<T>(from, to, n, descending, n >= long_line, scratch);
@@ -646,6 +841,9 @@ void argsort(const Operand& in, int axis, bool descending, const Operand& out) {
   const i64 n = in.layout->shape[axis];
   dispatch(in.dtype, [&](auto example) {
     using T = decltype(example);
+    if constexpr (has_network<T>) {
+      if (argsort_short_lines<T>(in, axis, descending, out)) return;
+    }
     over_lines(in, axis, out, [&](const char* from, char* to) {
       Scratch scratch;
       argsort_line<T>(from, reinterpret_cast<i64*>(to), n, descending, n >= long_line, scratch);

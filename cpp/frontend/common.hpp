@@ -21,6 +21,9 @@ struct Scalar {
   __int128 integer = 0;         // bool_ and signed_
   std::complex<double> number;  // real and complex
 };
+inline bool is_int(const Scalar& s) {
+  return s.kind == Kind::bool_ || s.kind == Kind::signed_;
+}
 
 // An argument that may be an array or a Python scalar.
 using Value = std::variant<Array, Scalar>;

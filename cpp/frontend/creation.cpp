@@ -28,10 +28,6 @@ Element integer_element(int value, DType dtype) {
   return fill_element(scalar, dtype);
 }
 
-bool is_int(const Scalar& s) {
-  return s.kind == Kind::bool_ || s.kind == Kind::signed_;
-}
-
 double as_double(const Scalar& s) {
   return is_int(s) ? static_cast<double>(s.integer) : s.number.real();
 }

@@ -51,9 +51,10 @@ int outside(const Scalar& s, DType dtype) {
 void check_dtype(Op op, DType compute, std::span<const Value> args) {
   const OpInfo& row = info(op);
   if (kind_bit(compute) & row.accepts) return;
+  const unsigned accepts = row.accepts | (op == Op::divide ? kinds::integer : 0u);
   std::string given;
   for (const Value& v : args) given += (given.empty() ? "" : " and ") + describe(v);
-  type_error(row.name, " takes ", describe_kinds(row.accepts), "; it was given ", given);
+  type_error(row.name, " takes ", describe_kinds(accepts), "; it was given ", given);
 }
 
 // The arguments resolved: dtype to compute in, common shape, and each as an operand.
@@ -104,6 +105,8 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
       any_array = true;
     }
   }
+  // The quotient of integers is floating, says the standard; it does not say which dtype.
+  if (op == Op::divide && is_integer(r.compute)) r.compute = default_float;
   check_dtype(op, r.compute, args);
   for (int i = 0; i < n; ++i) {
     if (const Array* a = std::get_if<Array>(&args[i])) {
@@ -146,20 +149,47 @@ Array elementwise(Op op, std::span<const Value> args) {
   return out;
 }
 
-bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out) {
+namespace {
+
+// Whether the fast path takes these operands, and where their elements are.
+bool fast_operands(Op op, const Array* const* inputs, int count, const void** data) {
   const Array& x = *inputs[0];
-  const int dtype = static_cast<int>(x.dtype);
   if (!(kind_bit(x.dtype) & info(op).accepts) || op == Op::where) return false;
   if (x.nbytes() > fast_bytes || !x.layout.is_contiguous()) return false;
-  const void* data[max_inputs];
-  for (int i = 0; i < count; ++i) {
+  data[0] = x.data();
+  for (int i = 1; i < count; ++i) {
     const Array& a = *inputs[i];
-    if (i > 0 && (static_cast<int>(a.dtype) != dtype || !(a.shape() == x.shape()) ||
-                  !(a.device() == x.device()) || !a.layout.is_contiguous())) {
+    if (a.dtype != x.dtype || !(a.shape() == x.shape()) || !(a.device() == x.device()) ||
+        !a.layout.is_contiguous()) {
       return false;
     }
     data[i] = a.data();
   }
+  return true;
+}
+
+// Bytes of an array up to which a scalar beside it is repeated instead of passed to the engine.
+constexpr int repeated_bytes = 1024;
+
+// Whether the fast path takes this scalar beside x; if so it is repeated as often as x has
+// elements.
+bool repeat_scalar(Op op, const Array& x, const Scalar& scalar, char* repeated) {
+  if (!(kind_bit(x.dtype) & info(op).accepts) || scalar_dtype(scalar, x.dtype) != x.dtype) {
+    return false;
+  }
+  if (x.nbytes() > repeated_bytes || !x.layout.is_contiguous() || outside(scalar, x.dtype)) {
+    return false;
+  }
+  const Element e = to_element(scalar, x.dtype);
+  dispatch(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::fill_n(reinterpret_cast<T*>(repeated), x.size(), e.as<T>());
+  });
+  return true;
+}
+
+// out = op(data…) in x's dtype, shape and order.
+void run_fast(Op op, const Array& x, const void* const* data, Array& out) {
   Backend& engine = backend(x.device());
   out.dtype = result_dtype(op, x.dtype);
   out.storage = engine.allocate(x.size() * itemsize(out.dtype));
@@ -168,34 +198,39 @@ bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out) 
   out.layout.offset = 0;
   out.layout.size = x.layout.size;
   engine.elementwise_contiguous(op, x.dtype, data, out.data(), x.size());
+}
+
+}  // namespace
+
+bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out) {
+  const void* data[max_inputs];
+  if (!fast_operands(op, inputs, count, data)) return false;
+  run_fast(op, *inputs[0], data, out);
   return true;
 }
 
 bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool scalar_first,
                              Array& out) {
-  if (!(kind_bit(x.dtype) & info(op).accepts) || scalar_dtype(scalar, x.dtype) != x.dtype) {
-    return false;
-  }
-  constexpr int most_bytes = 1024;
-  if (x.nbytes() > most_bytes || !x.layout.is_contiguous() || outside(scalar, x.dtype)) {
-    return false;
-  }
-  const Element e = to_element(scalar, x.dtype);
-  alignas(64) char repeated[most_bytes];
-  dispatch(x.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    std::fill_n(reinterpret_cast<T*>(repeated), x.size(), e.as<T>());
-  });
-  Backend& engine = backend(x.device());
+  alignas(64) char repeated[repeated_bytes];
+  if (!repeat_scalar(op, x, scalar, repeated)) return false;
   const void* data[2] = {x.data(), repeated};
   if (scalar_first) std::swap(data[0], data[1]);
-  out.dtype = result_dtype(op, x.dtype);
-  out.storage = engine.allocate(x.size() * itemsize(out.dtype));
-  out.layout.shape = x.layout.shape;
-  out.layout.strides = x.layout.strides;
-  out.layout.offset = 0;
-  out.layout.size = x.layout.size;
-  engine.elementwise_contiguous(op, x.dtype, data, out.data(), x.size());
+  run_fast(op, x, data, out);
+  return true;
+}
+
+bool elementwise_fast_in_place(Op op, const Array& x, const Array* other, const Scalar* scalar) {
+  if (!x.writable() || result_dtype(op, x.dtype) != x.dtype) return false;
+  alignas(64) char repeated[repeated_bytes];
+  const void* data[2] = {x.data(), repeated};
+  if (other) {
+    const Array* const inputs[] = {&x, other};
+    if (!fast_operands(op, inputs, 2, data)) return false;
+    if (data[0] != data[1] && may_overlap(x, *other)) return false;
+  } else if (!repeat_scalar(op, x, *scalar, repeated)) {
+    return false;
+  }
+  backend(x.device()).elementwise_contiguous(op, x.dtype, data, x.data(), x.size());
   return true;
 }
 
@@ -208,7 +243,7 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
     value_error("an in-place ", info(op).name, " would change the shape ", x.shape(), " to ",
                 r.shape);
   }
-  if (!can_assign(result_dtype(op, r.compute), x.dtype)) {
+  if (!can_update(result_dtype(op, r.compute), x.dtype)) {
     type_error("an in-place ", info(op).name, " of ", x.dtype, " and ", describe(other),
                " would change the dtype to ", result_dtype(op, r.compute));
   }

@@ -14,6 +14,8 @@ bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out);
 // The same for an array and a Python scalar; the scalar is the first operand if scalar_first.
 bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool scalar_first,
                              Array& out);
+// x[...] = op(x, other) or op(x, scalar) by that path.
+bool elementwise_fast_in_place(Op op, const Array& x, const Array* other, const Scalar* scalar);
 // x[...] = op(x, other); ValueError when the result's shape is not x's, TypeError when its dtype
 // is not.
 void elementwise_in_place(Op op, const Array& x, const Value& other);

@@ -18,7 +18,8 @@ struct PickedAxis {
 };
 
 struct Selection {
-  Layout slab;  // what every index tuple picks, and where the first would be for indices of zero
+  Layout slab;  // what every index tuple picks, and where the first would be for
+                // indices of zero
   std::vector<PickedAxis> picked;
   Dims index_shape;  // the index arrays broadcast together
   bool has_arrays = false;
@@ -199,6 +200,14 @@ Selection select(const Array& x, std::span<const IndexItem> key) {
   return s;
 }
 
+[[noreturn]] void out_of_bounds(const PickedAxis& p, std::int64_t bad) {
+  if (p.index.dtype == DType::uint64) {
+    index_error("index ", static_cast<std::uint64_t>(bad), " is out of bounds for axis ", p.axis,
+                " with size ", p.size);
+  }
+  index_error("index ", bad, " is out of bounds for axis ", p.axis, " with size ", p.size);
+}
+
 // Where each index tuple's slab starts, relative to the slab of a Selection.
 Array offsets_of(const Selection& s, Device device) {
   if (s.picked.size() == 1 && s.picked[0].is_offset && s.picked[0].index.shape() == s.index_shape) {
@@ -209,24 +218,62 @@ Array offsets_of(const Selection& s, Device device) {
   for (const PickedAxis& p : s.picked) {
     const Array index = p.index.with(broadcast_to(p.index.layout, s.index_shape));
     std::int64_t bad = 0;
-    if (engine.accumulate_offsets(index, p.size, p.stride, offsets, &bad)) continue;
-    if (p.index.dtype == DType::uint64) {
-      index_error("index ", static_cast<std::uint64_t>(bad), " is out of bounds for axis ", p.axis,
-                  " with size ", p.size);
-    }
-    index_error("index ", bad, " is out of bounds for axis ", p.axis, " with size ", p.size);
+    if (!engine.accumulate_offsets(index, p.size, p.stride, offsets, &bad)) out_of_bounds(p, bad);
   }
   return offsets;
 }
 
+// out[i…, slab…] = the element of `slabs` at each index tuple.
+void gather_into(const Array& slabs, const Selection& s, const Array& out) {
+  if (s.picked.size() == 1 && !s.picked[0].is_offset) {
+    const PickedAxis& p = s.picked[0];
+    const Array index = p.index.with(broadcast_to(p.index.layout, s.index_shape));
+    std::int64_t bad = 0;
+    const std::optional<bool> done =
+        backend_of(slabs).gather_indexed(slabs, index, p.size, p.stride, out, &bad);
+    if (done && !*done) out_of_bounds(p, bad);
+    if (done) return;
+  }
+  const Array offsets = offsets_of(s, slabs.device());
+  if (out.size() > 0) backend_of(slabs).gather(slabs, offsets, out);
+}
+
 Array gathered(const Array& x, const Selection& s) {
   const Array out = empty(s.shape(), x.dtype, x.device());
-  const Array offsets = offsets_of(s, x.device());
-  if (out.size() > 0) {
-    backend_of(x).gather(x.with(s.slab), offsets,
-                         out.with(index_first(out.layout, s.index_shape.size(), s.place)));
-  }
+  gather_into(x.with(s.slab), s, out.with(index_first(out.layout, s.index_shape.size(), s.place)));
   return out;
+}
+
+// x[index] for a one-dimensional x: nothing that a Selection would say. False when the engine has
+// no such loop.
+bool picked(const Array& x, const Array& index, Array& out) {
+  if (x.ndim() != 1) return false;
+  check_same_device(x, index);
+  out = empty(index.shape(), x.dtype, x.device());
+  Layout element;
+  element.offset = x.layout.offset;
+  std::int64_t bad = 0;
+  const std::optional<bool> done =
+      backend_of(x).gather_indexed(x.with(element), index, x.size(), x.strides()[0], out, &bad);
+  if (done && !*done) {
+    PickedAxis p;
+    p.index = index;
+    p.size = x.size();
+    out_of_bounds(p, bad);
+  }
+  return done.has_value();
+}
+
+// x[mask] for a mask of x's shape: nothing but the elements is written. False when the key is of
+// another kind, or the engine has no such loop.
+bool compressed(const Array& x, std::span<const IndexItem> key, Array& out) {
+  if (key.size() != 1 || key[0].kind != Kind::array) return false;
+  const Array& mask = key[0].array;
+  if (mask.dtype != DType::bool_ || mask.ndim() == 0 || mask.shape() != x.shape()) return false;
+  check_same_device(x, mask);
+  Backend& engine = backend_of(x);
+  out = empty({engine.count_nonzero(mask)}, x.dtype, x.device());
+  return engine.compress(x, mask, out);
 }
 
 // The value as an array that broadcasts to `shape`: leading dimensions of one that shape lacks go,
@@ -273,6 +320,12 @@ void check_index_array(const char* function, const Array& x, const Array& indice
 }  // namespace
 
 Array get_item(const Array& x, std::span<const IndexItem> key) {
+  Array out;
+  if (compressed(x, key, out)) return out;
+  if (key.size() == 1 && key[0].kind == IndexItem::Kind::array && is_integer(key[0].array.dtype) &&
+      picked(x, key[0].array, out)) {
+    return out;
+  }
   const Selection s = select(x, key);
   return s.has_arrays ? gathered(x, s) : x.with(s.slab);
 }
@@ -281,13 +334,14 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   check_writable(x, "the array");
   const Scalar* scalar = std::get_if<Scalar>(&value);
   const Array* array = std::get_if<Array>(&value);
-  if (!can_assign(scalar ? scalar_dtype(*scalar, x.dtype) : array->dtype, x.dtype)) {
+  // The standard asks for promotion to x's dtype and leaves the rest open: it is cast.
+  if (is_complex(scalar ? scalar_dtype(*scalar, x.dtype) : array->dtype) && !is_complex(x.dtype)) {
     type_error("cannot assign ", describe(value), scalar ? "" : " values", " to an array of dtype ",
-               x.dtype, "; cast one of them with astype first");
+               x.dtype, ": the imaginary part would be lost; take its real or imag part first");
   }
   if (array) check_same_device(x, *array);
   Element element;
-  if (scalar) element = to_element(*scalar, x.dtype);
+  if (scalar) element = cast_element(*scalar, x.dtype);
   if (array && array->ndim() == 0) element = item(astype(*array, x.dtype, false));
   if ((scalar || array->ndim() == 0) && assign_where(x, key, element)) return;
 
@@ -314,6 +368,8 @@ Array take(const Array& x, const Array& indices, std::optional<std::int64_t> axi
                 " dimensions; only with one it may be left out");
   }
   const int a = normalize_axis(axis.value_or(0), x.ndim());
+  Array out;
+  if (picked(x, indices, out)) return out;
   Selection s;
   s.slab = x.layout;
   s.slab.shape.erase(a);
@@ -353,10 +409,7 @@ Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis) {
   p.stride = x.strides()[a];
   s.picked.push_back(std::move(p));
   const Array out = empty(s.index_shape, x.dtype, x.device());
-  const Array offsets = offsets_of(s, x.device());
-  if (out.size() > 0) {
-    backend_of(x).gather(x.with(broadcast_to(others, s.index_shape)), offsets, out);
-  }
+  gather_into(x.with(broadcast_to(others, s.index_shape)), s, out);
   return out;
 }
 

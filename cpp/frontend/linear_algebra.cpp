@@ -40,6 +40,10 @@ Array product(const Array& a, const Array& b) {
   }
   const Array out = empty(shape, a.dtype, a.device());
   if (out.size() == 0) return out;
+  if (a.ndim() == 2 && b.ndim() == 2) {
+    backend_of(a).matmul(a, b, out);
+    return out;
+  }
   backend_of(a).matmul(broadcast_to(a, joined(batch, Dims{m, k})),
                        broadcast_to(b, joined(batch, Dims{k, n})), out);
   return out;
@@ -132,7 +136,10 @@ Array vecdot(const Array& x1, const Array& x2, std::int64_t axis) {
     index_error("axis ", axis, " is out of range: vecdot counts it from the back, in [", -ndim,
                 ", -1] for arrays of shapes ", x1.shape(), " and ", x2.shape());
   }
-  Array a = moveaxis(x1, Dims{axis}, Dims{-1}), b = moveaxis(x2, Dims{axis}, Dims{-1});
+  const auto axis_last = [&](const Array& x) {
+    return axis == -1 ? x : moveaxis(x, Dims{axis}, Dims{-1});
+  };
+  Array a = axis_last(x1), b = axis_last(x2);
   if (a.shape().back() != b.shape().back()) {
     value_error("vecdot: shapes ", x1.shape(), " and ", x2.shape(), " differ in axis ", axis, ": ",
                 a.shape().back(), " and ", b.shape().back());

@@ -88,9 +88,16 @@ Array expand_dims(const Array& x, const Dims& axes) {
   return x.with(std::move(layout));
 }
 
-Array squeeze(const Array& x, const Dims& axes) {
-  Dims places = normalize_axes(axes, x.ndim());
-  std::sort(places.begin(), places.end());
+Array squeeze(const Array& x, const std::optional<Dims>& axes) {
+  Dims places;
+  if (axes) {
+    places = normalize_axes(*axes, x.ndim());
+    std::sort(places.begin(), places.end());
+  } else {
+    for (int i = 0; i < x.ndim(); ++i) {
+      if (x.shape()[i] == 1) places.push_back(i);
+    }
+  }
   Layout layout = x.layout;
   for (int i = places.size() - 1; i >= 0; --i) {
     const int place = static_cast<int>(places[i]);
@@ -160,6 +167,11 @@ Array view(const Array& x, DType dtype) {
   }
   Array out = x;
   out.dtype = dtype;
+  const std::int64_t alignment = itemsize(real_dtype(dtype));
+  if (reinterpret_cast<std::uintptr_t>(x.data()) % static_cast<std::uintptr_t>(alignment) != 0) {
+    value_error("view: the first element does not stand at a multiple of ", alignment,
+                " bytes, as one of dtype ", dtype, " must");
+  }
   if (from == to) return out;
   const int last = x.ndim() - 1;
   if (last < 0) value_error("view: an array of rank 0 has no dimension for ", dtype, " to resize");
@@ -270,10 +282,9 @@ Array concat(std::span<const Array> arrays, std::optional<std::int64_t> axis) {
   Dims shape = arrays[0].shape();
   shape[along] = 0;
   for (const Array& a : arrays) {
-    Dims others = a.shape();
-    const bool same_rank = others.size() == shape.size();
-    if (same_rank) others[along] = shape[along];
-    if (!same_rank || !(others == shape)) {
+    bool fits = a.ndim() == shape.size();
+    for (int d = 0; fits && d < shape.size(); ++d) fits = d == along || a.shape()[d] == shape[d];
+    if (!fits) {
       value_error("concat: shapes ", arrays[0].shape(), " and ", a.shape(),
                   " may differ only along axis ", along);
     }
@@ -282,11 +293,15 @@ Array concat(std::span<const Array> arrays, std::optional<std::int64_t> axis) {
     }
   }
   const Array out = empty(shape, dtype, arrays[0].device());
-  std::int64_t start = 0;
+  Layout part = out.layout;
+  Operand target(out);
+  target.layout = &part;
   for (const Array& a : arrays) {
     const std::int64_t count = a.shape()[along];
-    copy_block(a, out.with(slice_axis(out.layout, along, start, 1, count)));
-    start += count;
+    part.shape[along] = count;
+    part.size = a.size();
+    if (part.size > 0) backend_of(out).copy(a, target);
+    target.data += count * part.strides[along] * out.itemsize();
   }
   return out;
 }

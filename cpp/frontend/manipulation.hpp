@@ -14,7 +14,7 @@ Dims broadcast_shapes(std::span<const Dims> shapes);
 // New dimensions of size one where `axes` says they are in the result.
 Array expand_dims(const Array& x, const Dims& axes);
 // Without the dimensions `axes`; ValueError unless each has size one.
-Array squeeze(const Array& x, const Dims& axes);
+Array squeeze(const Array& x, const std::optional<Dims>& axes);
 Array flip(const Array& x, const std::optional<Dims>& axes);
 Array moveaxis(const Array& x, const Dims& source, const Dims& destination);
 Array permute_dims(const Array& x, const Dims& axes);

@@ -66,7 +66,7 @@ DType precise(DType d) {
 }
 
 // The dtype of a sum or product of x, and x in a dtype whose sum is the sum of casts.
-DType result_dtype(const char* function, Array& x, OptionalDType dtype) {
+DType result_dtype(const char* function, const Array& x, OptionalDType dtype) {
   check_kind(function, "x", x.dtype, kinds::numeric);
   if (!dtype) return wide(x.dtype);
   check_kind(function, "dtype", *dtype, kinds::numeric);
@@ -77,13 +77,22 @@ DType result_dtype(const char* function, Array& x, OptionalDType dtype) {
   return *dtype;
 }
 
-Array sum_or_prod(const char* function, Reduction op, Array x, const OptionalAxes& axes,
+Array sum_or_prod(const char* function, Reduction op, const Array& x, const OptionalAxes& axes,
                   OptionalDType dtype, bool keepdims) {
   const DType out = result_dtype(function, x, dtype);
   // Engines accumulate integers in 64 bits: a floating element has to be cut to the dtype before.
-  if (is_integer(out) && is_floating(x.dtype)) x = astype(x, out, false);
+  if (is_integer(out) && is_floating(x.dtype)) {
+    return sum_or_prod(function, op, astype(x, out, false), axes, dtype, keepdims);
+  }
   const Reduced r(x, axes, keepdims);
   return shaped(run(x, op, wide(out), out, r), r);
+}
+
+// The sum and the product of a bool array are those of ones and zeros, as in other libraries; the
+// standard leaves them open.
+Array of_truth(const char* function, const Array& result, OptionalDType dtype) {
+  if (dtype) check_kind(function, "dtype", *dtype, kinds::numeric);
+  return astype(result, dtype.value_or(default_int), false);
 }
 
 Array extreme(const char* function, Reduction op, const Array& x, const OptionalAxes& axes,
@@ -138,6 +147,7 @@ Array variance(const char* function, const Array& x, const OptionalAxes& axes, d
 Array arg_extreme(const char* function, bool largest, const Array& input, OptionalAxis axis,
                   bool keepdims) {
   check_kind(function, "x", input.dtype, kinds::boolean | kinds::real_numeric);
+  if (!axis && input.ndim() == 1) return arg_extreme(function, largest, input, 0, keepdims);
   Array x = input;
   int at = 0;
   Dims shape;
@@ -192,14 +202,11 @@ Array cumulative(const char* function, bool product, Array x, OptionalAxis axis,
 }  // namespace
 
 Array sum(const Array& x, const OptionalAxes& axes, OptionalDType dtype, bool keepdims) {
-  if (x.dtype == DType::bool_) {  // the standard leaves it open; every library counts
-    if (dtype) check_kind("sum", "dtype", *dtype, kinds::numeric);
-    const Array count = count_nonzero(x, axes, keepdims);
-    return dtype ? astype(count, *dtype, false) : count;
-  }
+  if (x.dtype == DType::bool_) return of_truth("sum", count_nonzero(x, axes, keepdims), dtype);
   return sum_or_prod("sum", Reduction::sum, x, axes, dtype, keepdims);
 }
 Array prod(const Array& x, const OptionalAxes& axes, OptionalDType dtype, bool keepdims) {
+  if (x.dtype == DType::bool_) return of_truth("prod", all(x, axes, keepdims), dtype);
   return sum_or_prod("prod", Reduction::prod, x, axes, dtype, keepdims);
 }
 Array max(const Array& x, const OptionalAxes& axes, bool keepdims) {

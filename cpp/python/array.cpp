@@ -355,7 +355,10 @@ void set_methods(const pybind11::dict& entries) {
 
 }  // namespace
 
-ArrayObject* new_array_object() noexcept {
+namespace {
+
+// An object whose array is not constructed yet.
+ArrayObject* bare_array_object() noexcept {
   ArrayObject* object;
   if (free_list_size > 0) {
     object = free_list[--free_list_size];
@@ -367,15 +370,22 @@ ArrayObject* new_array_object() noexcept {
     }
   }
   PyObject_Init(reinterpret_cast<PyObject*>(object), &array_type);
-  new (&object->array) Array;
   object->weak_references = nullptr;
   return object;
 }
 
+}  // namespace
+
+ArrayObject* new_array_object() noexcept {
+  ArrayObject* object = bare_array_object();
+  if (object) new (&object->array) Array;
+  return object;
+}
+
 PyObject* wrap(Array&& array) {
-  ArrayObject* object = new_array_object();
+  ArrayObject* object = bare_array_object();
   if (!object) throw PythonError{};
-  object->array = std::move(array);
+  new (&object->array) Array(std::move(array));
   return reinterpret_cast<PyObject*>(object);
 }
 
@@ -433,8 +443,8 @@ void bind_array(pybind11::module_& module) {
   PyDict_SetItemString(array_type.tp_dict, "__array_priority__", priority.get());
   PyType_Modified(&array_type);
   module.add_object("Array", reinterpret_cast<PyObject*>(&array_type));
-  module.def("set_methods", set_methods);
-  module.def("_rebuild", rebuild);
+  module.def("set_methods", set_methods, "set_methods($module, entries, /)\n--\n\n");
+  module.def("_rebuild", rebuild, "_rebuild($module, data, dtype, shape, copy, /)\n--\n\n");
 }
 
 }  // namespace arrayx::python

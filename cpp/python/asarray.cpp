@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "../frontend/manipulation.hpp"
-#include "array_type.hpp"
-#include "bind.hpp"
+#include "define.hpp"
 
 namespace arrayx::python {
 
@@ -244,6 +243,38 @@ class Nested {
   std::size_t next_converted_ = 0;
 };
 
+// The array of a flat list or tuple of nothing but floats, or of nothing but ints, which needs one
+// walk and runs no Python code; false for all others.
+template <class T>
+bool from_flat_as(PyObject* const* items, Py_ssize_t n, Array& out) {
+  out = empty(Dims{n}, dtype_of<T>, Device{});
+  T* data = out.data_as<T>();
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!PyFloat_CheckExact(items[i])) return false;
+      data[i] = PyFloat_AS_DOUBLE(items[i]);
+    } else {
+      int overflow = 1;
+      if (PyLong_CheckExact(items[i])) data[i] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
+      if (overflow != 0) return false;
+    }
+  }
+  return true;
+}
+bool from_flat(PyObject* object, OptionalDType dtype, Array& out) {
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  PyObject* const* items = PySequence_Fast_ITEMS(object);
+  if (n == 0) return false;
+  if (PyFloat_CheckExact(items[0]) && dtype.value_or(default_float) == DType::float64) {
+    return from_flat_as<double>(items, n, out);
+  }
+  if (PyLong_CheckExact(items[0]) && dtype.value_or(default_int) == DType::int64) {
+    return from_flat_as<std::int64_t>(items, n, out);
+  }
+  return false;
+}
+
 // A fresh array of the CPU on the device that was asked for.
 Array placed(Array array, std::optional<Device> device) {
   const Device target = device.value_or(default_device());
@@ -285,6 +316,7 @@ Array asarray(PyObject* object, OptionalDType dtype, std::optional<Device> devic
   }
   if (PyUnicode_Check(object) || !PySequence_Check(object)) refuse(object);
   if (copy_asked == false) value_error("copy is False, but a sequence has to be copied");
+  if (from_flat(object, dtype, array)) return placed(std::move(array), device);
   Nested nested;
   nested.discover(object);
   return placed(nested.to_array(object, dtype ? *dtype : nested.dtype()), device);
@@ -305,47 +337,22 @@ Value as_assignable(PyObject* object, const Array& target) {
   return placed(nested.to_array(object, dtype), target.device());
 }
 
-namespace {
-
-// _core.asarray(obj, /, *, dtype=None, device=None, copy=None). What needs no change is handed back
-// itself.
-PyObject* asarray_function(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  try {
-    if (count != 1) {
-      type_error("asarray() takes 1 positional argument, the object, but ", count, " were given");
-    }
-    PyObject* given[3];
-    keyword_arguments("asarray", args + 1, 0, names, {"dtype", "device", "copy"}, given);
-    OptionalDType dtype;
-    if (given[0] && given[0] != Py_None && !dtype_from(given[0], dtype.emplace())) {
-      type_error("asarray(): dtype must be a dtype of arrayx or None, not ", type_name(given[0]));
-    }
-    std::optional<Device> device;
-    if (given[1] && given[1] != Py_None && !device_from(given[1], device.emplace())) {
-      type_error("asarray(): device must be a Device, its name or None, not ", type_name(given[1]));
-    }
-    const std::optional<bool> copy_asked = optional_bool(given[2]);
-    Array array = asarray(args[0], dtype, device, copy_asked);
-    if (is_array(args[0]) && copy_asked != true && array.storage == array_of(args[0]).storage) {
-      return Py_NewRef(args[0]);
-    }
-    return wrap(std::move(array));
-  } catch (...) {
-    set_python_error();
-    return nullptr;
-  }
-}
-
-PyMethodDef functions[] = {
-    {"asarray", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(asarray_function)),
-     METH_FASTCALL | METH_KEYWORDS,
-     "asarray($module, obj, /, *, dtype=None, device=None, copy=None)\n--\n\n"},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
-
 void bind_asarray(pybind11::module_& module) {
-  if (PyModule_AddFunctions(module.ptr(), functions) < 0) throw pybind11::error_already_set();
+  // What needs no change is handed back itself.
+  define(
+      module, "asarray",
+      [](PyObject* object, OptionalDType dtype, std::optional<Device> device,
+         std::optional<bool> copy_asked) {
+        if (is_array(object) && !dtype && !device && copy_asked != true) {
+          return Ref(Py_NewRef(object));
+        }
+        Array array = asarray(object, dtype, device, copy_asked);
+        if (is_array(object) && copy_asked != true && array.storage == array_of(object).storage) {
+          return Ref(Py_NewRef(object));
+        }
+        return Ref(wrap(std::move(array)));
+      },
+      "obj", "dtype", "device", "copy");
 }
 
 }  // namespace arrayx::python

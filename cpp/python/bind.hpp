@@ -13,5 +13,6 @@ void bind_asarray(pybind11::module_& module);        // asarray.cpp: asarray
 void bind_functions(pybind11::module_& module);      // functions.cpp: the chapters of the standard
 void bind_fft(pybind11::module_& module);            // fft_functions.cpp: the fft extension
 void bind_linalg(pybind11::module_& module);         // linalg_functions.cpp: the linalg extension
+void bind_report(pybind11::module_& module);         // report.cpp: what python -m arrayx prints
 
 }  // namespace arrayx::python

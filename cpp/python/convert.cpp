@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <string_view>
 
 #include "bind.hpp"
 
@@ -25,6 +26,17 @@ void wide_integer(PyObject* object, Scalar& out) {
   out.integer = overflow > 0 ? int128_max : -int128_max - 1;
 }
 
+// A dtype's name, such as "float32", which NumPy takes wherever it takes a dtype.
+bool dtype_named(std::string_view text, DType& out) {
+  for (const DTypeInfo& row : dtype_table) {
+    if (row.name == text) {
+      out = row.dtype;
+      return true;
+    }
+  }
+  return false;
+}
+
 // A NumPy dtype, or a scalar type such as numpy.float32, without importing NumPy.
 bool numpy_dtype_from(PyObject* object, DType& out) {
   const bool is_type = PyType_Check(object);
@@ -42,14 +54,7 @@ bool numpy_dtype_from(PyObject* object, DType& out) {
   const Ref native = checked(PyObject_GetAttrString(dtype.get(), "isnative"));
   const char* text = PyUnicode_AsUTF8(dtype_name.get());
   if (!text) throw PythonError{};
-  if (native.get() == Py_True) {
-    for (const DTypeInfo& row : dtype_table) {
-      if (row.name == text) {
-        out = row.dtype;
-        return true;
-      }
-    }
-  }
+  if (native.get() == Py_True && dtype_named(text, out)) return true;
   type_error("NumPy's dtype ", text, native.get() == Py_True ? "" : " of foreign byte order",
              " has no counterpart in arrayx");
 }
@@ -134,6 +139,11 @@ bool value_from(PyObject* object, Value& out) {
 }
 
 bool int64_from(PyObject* object, std::int64_t& out) {
+  int overflow = 0;
+  if (PyLong_CheckExact(object)) {
+    out = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow == 0) return true;
+  }
   if (!PyIndex_Check(object)) return false;
   const Ref index(PyNumber_Index(object));
   if (!index) {  // an array that is not an integer of rank 0
@@ -141,7 +151,6 @@ bool int64_from(PyObject* object, std::int64_t& out) {
     PyErr_Clear();
     return false;
   }
-  int overflow = 0;
   out = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
   if (overflow != 0) value_error("an integer is beyond the 64 bits that sizes and axes have");
   return true;
@@ -153,6 +162,17 @@ bool dims_from(PyObject* object, Dims& out) {
   if (int64_from(object, item)) {
     out.push_back(item);
     return true;
+  }
+  if (PyTuple_CheckExact(object)) {  // of ints alone it needs nothing of what follows
+    const Py_ssize_t n = PyTuple_GET_SIZE(object);
+    Py_ssize_t i = 0;
+    for (; i < n && i < Dims::inline_capacity; ++i) {
+      PyObject* entry = PyTuple_GET_ITEM(object, i);
+      if (!PyLong_CheckExact(entry) || !int64_from(entry, item)) break;
+      out.push_back(item);
+    }
+    if (i == n) return true;
+    out.clear();
   }
   if (!PySequence_Check(object) || PyUnicode_Check(object) || PyBytes_Check(object)) return false;
   const Ref items(PySequence_Fast(object, "a sequence was expected"));
@@ -174,6 +194,12 @@ bool dtype_from(PyObject* object, DType& out) {
   if (is_dtype(object)) {
     out = dtype_of_object(object);
     return true;
+  }
+  if (PyUnicode_Check(object)) {
+    Py_ssize_t size;
+    const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+    if (!text) throw PythonError{};
+    return dtype_named({text, static_cast<std::size_t>(size)}, out);
   }
   if (python_type_from(object, out)) return true;
   return numpy_dtype_from(object, out);

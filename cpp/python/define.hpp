@@ -1,8 +1,11 @@
-// define(): a C++ function becomes one of _core, its arguments read by their C++ types. They are
-// taken by position: arrayx/*.py has the signatures, defaults and docstrings.
+// define(): a C++ function becomes a Definition and a Function of _core, its arguments read by
+// their C++ types. There they are taken by position: arrayx/*.py has the signatures, defaults and
+// docstrings.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -10,6 +13,7 @@
 
 #include "array_type.hpp"
 #include "bind.hpp"
+#include "function.hpp"
 
 namespace arrayx::python {
 
@@ -35,6 +39,16 @@ ARRAYX_PARAMETER(Device, "a device, such as 'cpu'", device_from(object, out))
 ARRAYX_PARAMETER(Dims, "an int or a tuple of ints", dims_from(object, out))
 ARRAYX_PARAMETER(std::int64_t, "an int", int64_from(object, out))
 #undef ARRAYX_PARAMETER
+
+// Any object; a function that takes one keeps the GIL.
+template <>
+struct Parameter<PyObject*> {
+  static std::string expected() { return "an object"; }
+  static bool read(PyObject* object, PyObject*& out) {
+    out = object;
+    return true;
+  }
+};
 
 template <>
 struct Parameter<bool> {
@@ -72,6 +86,14 @@ struct Parameter<std::vector<T>> {
   static std::string expected() { return "a tuple or list, each item " + Parameter<T>::expected(); }
   static bool read(PyObject* object, std::vector<T>& out) {
     if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
+    if constexpr (std::is_same_v<T, Array>) {  // reading these runs no Python code
+      const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+      PyObject* const* arrays = PySequence_Fast_ITEMS(object);
+      if (!std::all_of(arrays, arrays + n, is_array)) return false;
+      out.reserve(static_cast<std::size_t>(n));
+      for (Py_ssize_t i = 0; i < n; ++i) out.push_back(array_of(arrays[i]));
+      return true;
+    }
     const Ref items = checked(PySequence_Tuple(object));
     const Py_ssize_t count = PyTuple_GET_SIZE(items.get());
     out.reserve(static_cast<std::size_t>(count));
@@ -149,80 +171,177 @@ struct Parameter<Diagonal> {
   }
 };
 
-// ---- results --------------------------------------------------------------------------------
+// ---- results: new references -----------------------------------------------------------------
 
-inline py::object result(Array&& array) {
-  return py::reinterpret_steal<py::object>(wrap(std::move(array)));
+inline PyObject* result(Array&& array) {
+  return wrap(std::move(array));
 }
-inline py::object result(const Dims& dims) {
-  return py::reinterpret_steal<py::object>(to_python(dims));
+inline PyObject* result(const Dims& dims) {
+  return to_python(dims);
 }
-inline py::object result(DType d) {
-  return py::reinterpret_steal<py::object>(to_python(d));
+inline PyObject* result(DType d) {
+  return to_python(d);
+}
+inline PyObject* result(Ref&& object) {
+  return object.release();
 }
 template <class T>
   requires std::is_integral_v<T>
-py::object result(T value) {
-  return py::cast(value);
+PyObject* result(T value) {
+  return checked(python_number(value)).release();
 }
 template <class T>
-py::object result(std::vector<T>&& items) {
-  py::tuple out(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) out[i] = result(std::move(items[i]));
-  return out;
+PyObject* result(std::vector<T>&& items) {
+  Ref out = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PyTuple_SET_ITEM(out.get(), i, result(std::move(items[i])));
+  }
+  return out.release();
 }
 template <class... Items>
-py::object result(std::tuple<Items...>&& items) {
-  return std::apply([](auto&... item) { return py::make_tuple(result(std::move(item))...); },
-                    items);
+PyObject* result(std::tuple<Items...>&& items) {
+  Ref out = checked(PyTuple_New(sizeof...(Items)));
+  Py_ssize_t i = 0;
+  std::apply(
+      [&](auto&... item) { (PyTuple_SET_ITEM(out.get(), i++, result(std::move(item))), ...); },
+      items);
+  return out.release();
+}
+
+// ---- how much work ---------------------------------------------------------------------------
+// Of a call, the product over its arguments: bytes of arrays, elements of shapes, counts.
+
+template <class T>
+double work_of(const T&) {
+  return 1;
+}
+inline double work_of(const Array& x) {
+  return static_cast<double>(x.nbytes());
+}
+inline double work_of(std::int64_t n) {
+  return std::abs(static_cast<double>(n));
+}
+inline double work_of(const Scalar& s) {
+  return std::max(std::abs(static_cast<double>(s.integer)), std::abs(s.number.real()));
+}
+inline double work_of(const Dims& sizes) {
+  double product = 1;
+  for (std::int64_t n : sizes) product *= static_cast<double>(n);
+  return std::abs(product);
+}
+template <class T>
+double work_of(const std::vector<T>& items) {
+  double sum = 0;
+  for (const T& item : items) sum += work_of(item);
+  return sum;
+}
+template <class T>
+double work_of(const std::optional<T>& value) {
+  return value ? work_of(*value) : 1;
+}
+template <class... T>
+double work_of(const std::variant<T...>& value) {
+  return std::visit([](const auto& v) { return work_of(v); }, value);
 }
 
 // ---- definition -----------------------------------------------------------------------------
 
 template <class T>
-T read(const char* function, const char* name, PyObject* object) {
-  T value{};
-  if (!Parameter<T>::read(object, value)) {
-    type_error(function, ": ", name, " must be ", Parameter<T>::expected(), ", not ",
-               object == Py_None ? "None" : type_name(object));
+[[noreturn, gnu::noinline]] void refuse(const char* function, const char* name, PyObject* object) {
+  type_error(function, ": ", name, " must be ", Parameter<T>::expected(), ", not ",
+             object == Py_None ? "None" : type_name(object));
+}
+
+// How an argument is kept during the call: an Array where it is, since its object is immutable and
+// held by the caller.
+template <class T>
+using Held = std::conditional_t<std::is_same_v<T, Array>, const Array&, T>;
+
+template <class T>
+Held<T> read(const char* function, const char* name, PyObject* object) {
+  if constexpr (std::is_same_v<T, Array>) {
+    if (!is_array(object)) refuse<T>(function, name, object);
+    return array_of(object);
+  } else {
+    T value{};
+    if (!Parameter<T>::read(object, value)) refuse<T>(function, name, object);
+    return value;
   }
-  return value;
 }
 
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {};
 template <class F, class R, class... P>
 struct Signature<R (F::*)(P...) const> {
-  using Arguments = std::tuple<std::remove_cvref_t<P>...>;
+  template <std::size_t i>
+  using Argument = std::tuple_element_t<i, std::tuple<std::remove_cvref_t<P>...>>;
+  using Arguments = std::tuple<Held<std::remove_cvref_t<P>>...>;
   static constexpr std::size_t count = sizeof...(P);
+  static constexpr bool keeps_gil = (std::is_same_v<std::remove_cvref_t<P>, PyObject*> || ...);
+};
+
+template <class F>
+struct DefinitionOf : Definition {
+  using S = Signature<F>;
+  F function;
+  std::array<const char*, S::count> names;
+
+  DefinitionOf(const char* function_name, F f, std::array<const char*, S::count> parameter_names)
+      : Definition{function_name, static_cast<int>(S::count), nullptr, invoke},
+        function(std::move(f)),
+        names(parameter_names) {
+    parameters = names.data();
+  }
+
+  template <std::size_t... i>
+  PyObject* run(PyObject* const* objects, std::index_sequence<i...>) const {
+    // In braces the arguments are read from left to right.
+    typename S::Arguments arguments{
+        read<typename S::template Argument<i>>(name, names[i], objects[i])...};
+    const auto call = [&] { return std::apply(function, std::move(arguments)); };
+    if constexpr (S::keeps_gil) {
+      return result(call());
+    } else {
+      const double work = (std::max(work_of(std::get<i>(arguments)), 1.0) * ... * 1.0);
+      // Less than an array's operator allows itself, for there are functions that take long for
+      // little memory.
+      constexpr double worth_it = 4096;
+      if (work < worth_it) return result(call());
+      auto out = [&] {
+        WithoutGil guard;
+        return call();
+      }();
+      return result(std::move(out));
+    }
+  }
+
+  static PyObject* invoke(const Definition& self, PyObject* const* objects) noexcept {
+    try {
+      return static_cast<const DefinitionOf&>(self).run(objects,
+                                                        std::make_index_sequence<S::count>{});
+    } catch (...) {
+      set_python_error();
+      return nullptr;
+    }
+  }
 };
 
 // Adds `function`, whose parameters are called `names`, to the module. The GIL is released while it
-// runs; the arguments are the only Python objects it knows.
+// runs, if that may take long; the arguments are the only Python objects it knows.
 template <class F, class... Names>
-void define(py::module_& module, const char* function_name, F function, Names... parameter_names) {
-  using S = Signature<F>;
-  static_assert(sizeof...(Names) == S::count);
-  const std::array<const char*, S::count> names{parameter_names...};
-  module.def(function_name, [=](const py::args& args) -> py::object {
-    try {
-      if (args.size() != S::count) {
-        type_error(function_name, " takes ", S::count, " arguments, not ", args.size());
-      }
-      auto arguments = [&]<std::size_t... i>(std::index_sequence<i...>) {
-        return typename S::Arguments{read<std::tuple_element_t<i, typename S::Arguments>>(
-            function_name, names[i], PyTuple_GET_ITEM(args.ptr(), i))...};
-      }(std::make_index_sequence<S::count>{});
-      const auto call = [&] {
-        py::gil_scoped_release release;
-        return std::apply(function, std::move(arguments));
-      };
-      return result(call());
-    } catch (...) {
-      set_python_error();
-      throw py::error_already_set();
-    }
-  });
+void define(py::module_& module, const char* function_name, F function, Names... names) {
+  static_assert(sizeof...(Names) == Signature<F>::count && sizeof...(Names) <= max_parameters);
+  auto* definition = new DefinitionOf<F>(function_name, std::move(function), {names...});
+  add_definition(function_name, definition);
+  module.add_object(function_name, positional_function(definition));
+}
+
+// Makes a method known to _core.function as "Array." and its name; it is no function of the module.
+template <class F, class... Names>
+void define_method(const char* full_name, F function, Names... names) {
+  static_assert(sizeof...(Names) == Signature<F>::count && sizeof...(Names) <= max_parameters);
+  const char* const name = full_name + sizeof("Array.") - 1;
+  add_definition(full_name, new DefinitionOf<F>(name, std::move(function), {names...}));
 }
 
 }  // namespace arrayx::python

@@ -116,8 +116,9 @@ PyGetSetDef dtype_attributes[] = {
      nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {nullptr, nullptr, 0, nullptr}};
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr}};
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -226,10 +227,11 @@ PyGetSetDef device_attributes[] = {
     {"type", device_type_name, nullptr, "'cpu' or 'cuda'.", nullptr},
     {"index", device_index, nullptr, "Which of the devices of its type.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
-                                {"__enter__", device_enter, METH_NOARGS, nullptr},
-                                {"__exit__", device_exit, METH_VARARGS, nullptr},
-                                {nullptr, nullptr, 0, nullptr}};
+PyMethodDef device_methods[] = {
+    {"__reduce__", device_reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\n"},
+    {"__enter__", device_enter, METH_NOARGS, "__enter__($self, /)\n--\n\n"},
+    {"__exit__", device_exit, METH_VARARGS, "__exit__($self, /, *exception)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

@@ -1,12 +1,6 @@
 // The chapters of the standard as functions of _core, apart from the table's elementwise
 // operations. They take every argument by position: arrayx/*.py has the signatures, defaults and
 // docstrings.
-#include <array>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-
 #include "../frontend/creation.hpp"
 #include "../frontend/elementwise.hpp"
 #include "../frontend/indexing.hpp"
@@ -16,13 +10,92 @@
 #include "../frontend/sets.hpp"
 #include "../frontend/sorting.hpp"
 #include "../frontend/statistical.hpp"
-#include "array_type.hpp"
-#include "bind.hpp"
 #include "define.hpp"
 
 namespace py = pybind11;
 
 namespace arrayx::python {
+
+// One of two words, of which the second means true.
+template <class Words>
+struct Choice {
+  bool second = false;
+};
+template <class Words>
+struct Parameter<Choice<Words>> {
+  static std::string expected() {
+    return "'" + std::string(Words::first) + "' or '" + Words::second + "'";
+  }
+  static bool read(PyObject* object, Choice<Words>& out) {
+    if (PyUnicode_Check(object)) {
+      out.second = PyUnicode_CompareWithASCIIString(object, Words::second) == 0;
+      if (out.second || PyUnicode_CompareWithASCIIString(object, Words::first) == 0) return true;
+    }
+    const Ref text = checked(PyObject_Repr(object));
+    const char* utf8 = PyUnicode_AsUTF8(text.get());
+    if (!utf8) throw PythonError{};
+    value_error(Words::name, " must be ", expected(), ", not ", utf8);
+  }
+};
+struct SideWords {
+  static constexpr const char *name = "searchsorted: side", *first = "left", *second = "right";
+};
+struct IndexingWords {
+  static constexpr const char *name = "meshgrid: indexing", *first = "xy", *second = "ij";
+};
+
+// An array that a result is written to, instead of a new one.
+struct Out {
+  PyObject* object = nullptr;  // held by the caller
+};
+template <>
+struct Parameter<Out> {
+  static std::string expected() { return Parameter<std::optional<Array>>::expected(); }
+  static bool read(PyObject* object, Out& out) {
+    if (object == Py_None) return true;
+    out.object = object;
+    return is_array(object);
+  }
+};
+
+// The ints of x.reshape(2, 3) and of x.reshape((2, 3)) alike; None, alone, stands for itself.
+struct Spread {
+  Dims items;
+  bool is_none = false;
+};
+template <>
+struct Parameter<Spread> {
+  static std::string expected() { return "ints or a tuple of ints"; }
+  static bool read(PyObject* object, Spread& out) {
+    PyObject* const only = PyTuple_GET_SIZE(object) == 1 ? PyTuple_GET_ITEM(object, 0) : nullptr;
+    out.is_none = only == Py_None;
+    return out.is_none || dims_from(only ? only : object, out.items);
+  }
+};
+
+// A result where it was wanted.
+struct Delivered {
+  Array array;
+  Out out;
+};
+Delivered delivered(Array&& result, Out out) {
+  if (!out.object) return {std::move(result), out};
+  const Array& target = array_of(out.object);
+  if (!(target.shape() == result.shape())) {  // an assignment would repeat the result
+    value_error("out has shape ", target.shape(), "; it must have the result's, ", result.shape());
+  }
+  if (kind(target.dtype) != kind(result.dtype) &&
+      !(can_promote(result.dtype, target.dtype) &&
+        promote(result.dtype, target.dtype) == target.dtype)) {
+    type_error("out has dtype ", target.dtype, ", which cannot hold a result of ", result.dtype);
+  }
+  const IndexItem everything[] = {IndexItem{}};
+  set_item(target, everything, Value(std::move(result)));
+  return {{}, out};
+}
+PyObject* result(Delivered&& value) {
+  return value.out.object ? Py_NewRef(value.out.object) : wrap(std::move(value.array));
+}
 
 namespace {
 
@@ -76,10 +149,12 @@ void creation(py::module_& m) {
       "x", "dtype", "device");
   define(
       m, "full_like",
-      [](const Array& x, const Value& fill, OptionalDType dtype, OptionalDevice device) {
-        return full_like(x, fill, dtype, device);
+      [](const Array& x, const Value& fill, OptionalDType dtype, OptionalDevice device,
+         const Axes& shape) {
+        if (!shape) return full_like(x, fill, dtype, device);
+        return full(*shape, fill, dtype.value_or(x.dtype), device.value_or(x.device()));
       },
-      "x", "fill_value", "dtype", "device");
+      "x", "fill_value", "dtype", "device", "shape");
   define(
       m, "arange",
       [](const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step,
@@ -101,8 +176,8 @@ void creation(py::module_& m) {
   define(m, "triu", [](const Array& x, Diagonal k) { return triu(x, k); }, "x", "k");
   define(
       m, "meshgrid",
-      [](const std::vector<Array>& arrays, bool matrix_indexing) {
-        return meshgrid(arrays, matrix_indexing);
+      [](const std::vector<Array>& arrays, Choice<IndexingWords> indexing) {
+        return meshgrid(arrays, indexing.second);
       },
       "arrays", "indexing");
 }
@@ -175,7 +250,7 @@ void manipulation(py::module_& m) {
       [](const Array& x, const Dims& shift, const Axes& axis) { return roll(x, shift, axis); }, "x",
       "shift", "axis");
   define(
-      m, "squeeze", [](const Array& x, const Dims& axis) { return squeeze(x, axis); }, "x", "axis");
+      m, "squeeze", [](const Array& x, const Axes& axis) { return squeeze(x, axis); }, "x", "axis");
   define(
       m, "stack",
       [](const std::vector<Array>& arrays, std::int64_t axis) { return stack(arrays, axis); },
@@ -209,14 +284,30 @@ void linear_algebra(py::module_& m) {
 void indexing(py::module_& m) {
   define(
       m, "take",
-      [](const Array& x, const Array& indices, Axis axis) { return take(x, indices, axis); }, "x",
-      "indices", "axis");
+      [](const Array& x, const Value& indices, Axis axis) {
+        const auto* scalar = std::get_if<Scalar>(&indices);
+        if (!scalar) return take(x, std::get<Array>(indices), axis);
+        if (!is_int(*scalar)) {
+          type_error("take: indices must be an arrayx array or an int, not ", describe(indices));
+        }
+        return take(x, scalar_array(to_element(*scalar, default_dtype(*scalar)), x.device()), axis);
+      },
+      "x", "indices", "axis");
   define(
       m, "take_along_axis",
       [](const Array& x, const Array& indices, std::int64_t axis) {
         return take_along_axis(x, indices, axis);
       },
       "x", "indices", "axis");
+}
+
+using Condition = Array (*)(const Array&, const Axes&, bool);
+using Deviation = Array (*)(const Array&, const Axes&, double, bool);
+
+// Where a dtype is named, that of the elements cast to it.
+template <class F, class... Rest>
+Array of_cast(F function, const Array& x, OptionalDType dtype, const Rest&... rest) {
+  return dtype ? function(astype(x, *dtype, false), rest...) : function(x, rest...);
 }
 
 void statistical(py::module_& m) {
@@ -232,14 +323,8 @@ void statistical(py::module_& m) {
         return prod(x, axis, dtype, keepdims);
       },
       "x", "axis", "dtype", "keepdims");
-  using Reduce = Array (*)(const Array&, const Axes&, bool);
-  for (const auto& [name, function] :
-       std::initializer_list<std::pair<const char*, Reduce>>{{"max", max},
-                                                             {"min", min},
-                                                             {"mean", mean},
-                                                             {"all", all},
-                                                             {"any", any},
-                                                             {"count_nonzero", count_nonzero}}) {
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Condition>>{
+           {"max", max}, {"min", min}, {"count_nonzero", count_nonzero}}) {
     define(
         m, name,
         [function = function](const Array& x, const Axes& axis, bool keepdims) {
@@ -247,18 +332,31 @@ void statistical(py::module_& m) {
         },
         "x", "axis", "keepdims");
   }
+  for (const auto& [name, function] :
+       std::initializer_list<std::pair<const char*, Condition>>{{"all", all}, {"any", any}}) {
+    define(
+        m, name,
+        [function = function](const Array& x, const Axes& axis, bool keepdims, Out out) {
+          return delivered(function(x, axis, keepdims), out);
+        },
+        "x", "axis", "keepdims", "out");
+  }
   define(
-      m, "var",
-      [](const Array& x, const Axes& axis, double correction, bool keepdims) {
-        return var(x, axis, correction, keepdims);
+      m, "mean",
+      [](const Array& x, const Axes& axis, OptionalDType dtype, bool keepdims) {
+        return of_cast(mean, x, dtype, axis, keepdims);
       },
-      "x", "axis", "correction", "keepdims");
-  define(
-      m, "std",
-      [](const Array& x, const Axes& axis, double correction, bool keepdims) {
-        return arrayx::std(x, axis, correction, keepdims);
-      },
-      "x", "axis", "correction", "keepdims");
+      "x", "axis", "dtype", "keepdims");
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Deviation>>{
+           {"std", arrayx::std}, {"var", var}}) {
+    define(
+        m, name,
+        [function = function](const Array& x, const Axes& axis, OptionalDType dtype,
+                              std::optional<double> ddof, double correction, bool keepdims) {
+          return of_cast(function, x, dtype, axis, ddof.value_or(correction), keepdims);
+        },
+        "x", "axis", "dtype", "ddof", "correction", "keepdims");
+  }
   define(
       m, "argmax",
       [](const Array& x, Axis axis, bool keepdims) { return argmax(x, axis, keepdims); }, "x",
@@ -290,20 +388,22 @@ void searching_and_sorting(py::module_& m) {
   define(m, "nonzero", [](const Array& x) { return nonzero(x); }, "x");
   define(
       m, "searchsorted",
-      [](const Array& x1, const Value& x2, bool side_right, const std::optional<Array>& sorter) {
-        return searchsorted(x1, x2, side_right, sorter);
-      },
+      [](const Array& x1, const Value& x2, Choice<SideWords> side,
+         const std::optional<Array>& sorter) { return searchsorted(x1, x2, side.second, sorter); },
       "x1", "x2", "side", "sorter");
+  // Stable whether or not that is asked for.
   define(
       m, "sort",
-      [](const Array& x, std::int64_t axis, bool descending) { return sort(x, axis, descending); },
-      "x", "axis", "descending");
+      [](const Array& x, std::int64_t axis, bool descending, bool) {
+        return sort(x, axis, descending);
+      },
+      "x", "axis", "descending", "stable");
   define(
       m, "argsort",
-      [](const Array& x, std::int64_t axis, bool descending) {
+      [](const Array& x, std::int64_t axis, bool descending, bool) {
         return argsort(x, axis, descending);
       },
-      "x", "axis", "descending");
+      "x", "axis", "descending", "stable");
 }
 
 void sets(py::module_& m) {
@@ -316,37 +416,124 @@ void sets(py::module_& m) {
   define(m, "unique_values", [](const Array& x) { return unique_values(x); }, "x");
 }
 
+// ---- methods ---------------------------------------------------------------------------------
+// Those of which NumPy's have other parameters than the standard's functions. Their signatures are
+// in arrayx/_array_methods.py.
+
+void methods() {
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Condition>>{
+           {"Array.all", all}, {"Array.any", any}, {"Array.max", max}, {"Array.min", min}}) {
+    define_method(
+        name,
+        [function = function](const Array& x, const Axes& axis, Out out, bool keepdims) {
+          return delivered(function(x, axis, keepdims), out);
+        },
+        "x", "axis", "out", "keepdims");
+  }
+  using Search = Array (*)(const Array&, Axis, bool);
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Search>>{
+           {"Array.argmax", argmax}, {"Array.argmin", argmin}}) {
+    define_method(
+        name,
+        [function = function](const Array& x, Axis axis, Out out, bool keepdims) {
+          return delivered(function(x, axis, keepdims), out);
+        },
+        "x", "axis", "out", "keepdims");
+  }
+  using Total = Array (*)(const Array&, const Axes&, OptionalDType, bool);
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Total>>{
+           {"Array.sum", sum}, {"Array.prod", prod}}) {
+    define_method(
+        name,
+        [function = function](const Array& x, const Axes& axis, OptionalDType dtype, Out out,
+                              bool keepdims) {
+          return delivered(function(x, axis, dtype, keepdims), out);
+        },
+        "x", "axis", "dtype", "out", "keepdims");
+  }
+  define_method(
+      "Array.mean",
+      [](const Array& x, const Axes& axis, OptionalDType dtype, Out out, bool keepdims) {
+        return delivered(of_cast(mean, x, dtype, axis, keepdims), out);
+      },
+      "x", "axis", "dtype", "out", "keepdims");
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Deviation>>{
+           {"Array.std", arrayx::std}, {"Array.var", var}}) {
+    define_method(
+        name,
+        [function = function](const Array& x, const Axes& axis, OptionalDType dtype, Out out,
+                              double ddof, std::optional<double> correction, bool keepdims) {
+          return delivered(of_cast(function, x, dtype, axis, correction.value_or(ddof), keepdims),
+                           out);
+        },
+        "x", "axis", "dtype", "out", "ddof", "correction", "keepdims");
+  }
+  using Running = Array (*)(const Array&, Axis, OptionalDType, bool);
+  for (const auto& [name, function] : std::initializer_list<std::pair<const char*, Running>>{
+           {"Array.cumprod", cumulative_prod}, {"Array.cumsum", cumulative_sum}}) {
+    define_method(
+        name,
+        [function = function](const Array& x, Axis axis, OptionalDType dtype, Out out) {
+          if (axis || x.ndim() == 1) return delivered(function(x, axis, dtype, false), out);
+          return delivered(function(reshape(x, Dims{-1}, std::nullopt), axis, dtype, false), out);
+        },
+        "x", "axis", "dtype", "out");
+  }
+  define_method(
+      "Array.clip",
+      [](const Array& x, const std::optional<Value>& min, const std::optional<Value>& max,
+         Out out) { return delivered(clip(x, min, max), out); },
+      "x", "min", "max", "out");
+  define_method(
+      "Array.reshape",
+      [](const Array& x, const Spread& shape, std::optional<bool> copy) {
+        if (shape.is_none) type_error("reshape: shape must be ints or a tuple of ints, not None");
+        return reshape(x, shape.items, copy);
+      },
+      "x", "shape", "copy");
+  define_method(
+      "Array.transpose",
+      [](const Array& x, const Spread& axes) {
+        if (!axes.is_none && axes.items.size() > 0) return permute_dims(x, axes.items);
+        Dims reversed;
+        for (int i = x.ndim() - 1; i >= 0; --i) reversed.push_back(i);
+        return permute_dims(x, reversed);
+      },
+      "x", "axes");
+  define_method("Array.flatten", [](const Array& x) { return reshape(x, Dims{-1}, true); }, "x");
+  define_method(
+      "Array.ravel", [](const Array& x) { return reshape(x, Dims{-1}, std::nullopt); }, "x");
+}
+
 // ---- dtypes and limits ----------------------------------------------------------------------
 
 // result_type of arrays, Python scalars and dtypes, in any mixture.
-DType result_type_of(const py::args& args) {
+DType result_type_of(PyObject* arguments) {
   std::vector<Value> values;
   std::vector<DType> dtypes;
-  for (const py::handle& item : args) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(arguments, i);
     Value value;
     DType dtype;
-    if (value_from(item.ptr(), value)) {
+    if (is_array(item)) {  // of an array the dtype is all that counts
+      dtypes.push_back(array_of(item).dtype);
+    } else if (value_from(item, value)) {
       values.push_back(std::move(value));
-    } else if (dtype_from(item.ptr(), dtype)) {
+    } else if (dtype_from(item, dtype)) {
       dtypes.push_back(dtype);
     } else {
       type_error(
           "result_type: each argument must be an arrayx array, a dtype or a Python scalar, not ",
-          type_name(item.ptr()));
+          type_name(item));
     }
   }
   return result_type(values, dtypes);
 }
 
 void inspection(py::module_& m) {
-  m.def("result_type", [](const py::args& args) {
-    try {
-      return result(result_type_of(args));
-    } catch (...) {
-      set_python_error();
-      throw py::error_already_set();
-    }
-  });
+  define(
+      m, "result_type", [](PyObject* arguments) { return result_type_of(arguments); },
+      "arrays_and_dtypes");
   define(
       m, "can_cast",
       [](const std::variant<Array, DType>& from, DType to) {
@@ -372,6 +559,7 @@ void bind_functions(py::module_& module) {
   statistical(module);
   searching_and_sorting(module);
   sets(module);
+  methods();
   inspection(module);
 }
 

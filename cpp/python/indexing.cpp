@@ -18,17 +18,30 @@ std::int64_t index_value(PyObject* object) {
   return value;
 }
 
-// Bounds beyond 64 bits are clamped, which changes no slice.
-void parse_slice(PyObject* object, IndexItem& item) {
-  const auto* slice = reinterpret_cast<PySliceObject*>(object);
+// What a Python slice says. Bounds beyond 64 bits are clamped, which changes no slice.
+struct SliceBounds {
+  bool has_start, has_stop;
   Py_ssize_t start, stop, step;
-  if (PySlice_Unpack(object, &start, &stop, &step) < 0) throw PythonError{};
+
+  explicit SliceBounds(PyObject* object) {
+    if (PySlice_Unpack(object, &start, &stop, &step) < 0) throw PythonError{};
+    const auto* slice = reinterpret_cast<PySliceObject*>(object);
+    has_start = slice->start != Py_None;
+    has_stop = slice->stop != Py_None;
+  }
+  SliceRange range(std::int64_t n) const {
+    return normalize_slice(n, has_start, start, has_stop, stop, step);
+  }
+};
+
+void parse_slice(PyObject* object, IndexItem& item) {
+  const SliceBounds bounds(object);
   item.kind = IndexItem::Kind::slice;
-  item.has_start = slice->start != Py_None;
-  item.has_stop = slice->stop != Py_None;
-  item.start = start;
-  item.stop = stop;
-  item.step = step;
+  item.has_start = bounds.has_start;
+  item.has_stop = bounds.has_stop;
+  item.start = bounds.start;
+  item.stop = bounds.stop;
+  item.step = bounds.step;
 }
 
 void make_array_item(IndexItem& item, Array array) {
@@ -105,43 +118,74 @@ std::vector<IndexItem> parse_key(PyObject* key, Device device) {
   return items;
 }
 
-// Keys of nothing but ints and slices make their view here, at a fifth of what the general way
-// costs; false for all others.
+// Keys of ints, slices, None and one ellipsis make their view here, in one walk at a fifth of what
+// the general way costs; false for all others.
 bool simple_view(const Array& x, PyObject* key, Layout& view) {
+  constexpr Py_ssize_t most_entries = 64;
   PyObject* const* entries = &key;
   Py_ssize_t count = 1;
   if (PyTuple_CheckExact(key)) {
     entries = PySequence_Fast_ITEMS(key);
     count = PyTuple_GET_SIZE(key);
+    if (count > most_entries) return false;
   }
-  if (count > x.ndim()) return false;
+  int unnamed = x.ndim();
+  bool ellipsis = false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!PyLong_CheckExact(entries[i]) && !PySlice_Check(entries[i])) return false;
+    if (PyLong_CheckExact(entries[i]) || PySlice_Check(entries[i])) {
+      --unnamed;
+    } else if (entries[i] == Py_Ellipsis) {
+      if (ellipsis) return false;
+      ellipsis = true;
+    } else if (entries[i] != Py_None) {
+      return false;
+    }
   }
-  view = x.layout;
-  int axis = 0;
+  if (unnamed < 0) return false;
+
+  const std::int64_t *const sizes = x.shape().data(), *const strides = x.strides().data();
+  const int room = x.ndim() + static_cast<int>(count);
+  view.shape.resize_for_overwrite(room);
+  view.strides.resize_for_overwrite(room);
+  std::int64_t *const out_sizes = view.shape.data(), *const out_strides = view.strides.data();
+  std::int64_t offset = x.layout.offset;
+  int axis = 0, n = 0;
+  const auto keep_unnamed = [&] {
+    for (int i = 0; i < unnamed; ++i, ++axis, ++n) {
+      out_sizes[n] = sizes[axis];
+      out_strides[n] = strides[axis];
+    }
+  };
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const std::int64_t n = view.shape[axis];
-    if (PyLong_CheckExact(entries[i])) {
-      std::int64_t index = index_value(entries[i]);
-      if (index < -n || index >= n) {
-        index_error("index ", index, " is out of bounds for axis ", i, " with size ", n);
+    PyObject* const entry = entries[i];
+    if (PyLong_CheckExact(entry)) {
+      int overflow;
+      std::int64_t index = PyLong_AsLongLongAndOverflow(entry, &overflow);
+      if (overflow != 0) index = index_value(entry);  // raises
+      const std::int64_t size = sizes[axis];
+      if (index < -size || index >= size) {
+        index_error("index ", index, " is out of bounds for axis ", axis, " with size ", size);
       }
-      if (index < 0) index += n;
-      view.offset += index * view.strides[axis];
-      view.shape.erase(axis);
-      view.strides.erase(axis);
+      offset += (index < 0 ? index + size : index) * strides[axis];
+      ++axis;
+    } else if (entry == Py_Ellipsis) {
+      keep_unnamed();
+    } else if (entry == Py_None) {
+      out_sizes[n] = 1;
+      out_strides[n++] = 0;
     } else {
-      IndexItem item;
-      parse_slice(entries[i], item);
-      const SliceRange range =
-          normalize_slice(n, item.has_start, item.start, item.has_stop, item.stop, item.step);
-      if (range.count > 0) view.offset += range.start * view.strides[axis];
-      if (range.count > 1) view.strides[axis] *= range.step;
-      view.shape[axis] = range.count;
+      const SliceBounds bounds(entry);
+      const SliceRange range = bounds.range(sizes[axis]);
+      if (range.count > 0) offset += range.start * strides[axis];
+      out_sizes[n] = range.count;
+      out_strides[n++] = range.count > 1 ? strides[axis] * range.step : strides[axis];
       ++axis;
     }
   }
+  if (!ellipsis) keep_unnamed();
+  view.shape.resize_for_overwrite(n);
+  view.strides.resize_for_overwrite(n);
+  view.offset = offset;
   view.size = checked_size(view.shape);
   return true;
 }
@@ -155,15 +199,21 @@ PyObject* subscript(PyObject* self, PyObject* key) {
       out.dtype = x.dtype;
       return wrap(std::move(out));
     }
-    const Array held = x;
-    const std::vector<IndexItem> items = parse_key(key, held.device());
+    IndexItem only;
+    std::vector<IndexItem> several;
+    std::span<const IndexItem> items(&only, 1);
+    if (PyTuple_Check(key)) {
+      items = several = parse_key(key, x.device());
+    } else {
+      only = parse_item(key, x.device());
+    }
     std::int64_t work = 0;
     for (const IndexItem& item : items) {
-      if (item.kind == IndexItem::Kind::array) work = held.nbytes() + item.array.nbytes();
+      if (item.kind == IndexItem::Kind::array) work = x.nbytes() + item.array.nbytes();
     }
     {
       WithoutGil guard(work);
-      out = get_item(held, items);
+      out = get_item(x, items);
     }
     return wrap(std::move(out));
   } catch (...) {
@@ -172,25 +222,46 @@ PyObject* subscript(PyObject* self, PyObject* key) {
   }
 }
 
+// x[view] = value where nothing has to be checked but that x can be written and the value fits as
+// it is; false, and nothing done, for all else.
+bool assign_simple(const Array& x, const Layout& view, const Scalar* scalar, const Array* array) {
+  if (scalar) {
+    if (scalar_dtype(*scalar, x.dtype) != x.dtype) return false;
+    const Element element = to_element(*scalar, x.dtype);
+    if (view.ndim() == 0 && x.device().type == DeviceType::cpu) {
+      std::memcpy(static_cast<char*>(x.storage->data) + view.offset * x.itemsize(), element.bytes,
+                  static_cast<std::size_t>(x.itemsize()));
+      return true;
+    }
+    WithoutGil guard(view.size * x.itemsize());
+    fill(x.with(view), element);
+    return true;
+  }
+  if (array->dtype != x.dtype || !(array->shape() == view.shape)) return false;
+  WithoutGil guard(view.size * x.itemsize());
+  assign(x.with(view), *array);
+  return true;
+}
+
 int assign_subscript(PyObject* self, PyObject* key, PyObject* object) {
   try {
     const Array& x = array_of(self);
     if (!object) type_error("elements of an array cannot be deleted");
-    const Value value = as_assignable(object, x);
-    Array view{x.storage, {}, x.dtype};
+    Scalar scalar;
+    const bool is_scalar = number_from(object, scalar);
+    const Value value = is_scalar ? Value(scalar) : as_assignable(object, x);
+    Layout layout;
     std::vector<IndexItem> items;
-    if (simple_view(x, key, view.layout)) {
+    if (simple_view(x, key, layout)) {
       check_writable(x, "the array");  // the view alone does not show that x repeats elements
-      const Scalar* scalar = std::get_if<Scalar>(&value);
-      if (scalar && view.ndim() == 0 && x.device().type == DeviceType::cpu &&
-          scalar_dtype(*scalar, x.dtype) == x.dtype) {
-        std::memcpy(view.data(), to_element(*scalar, x.dtype).bytes, x.itemsize());
+      if (assign_simple(x, layout, std::get_if<Scalar>(&value), std::get_if<Array>(&value))) {
         return 0;
       }
     } else {
-      view.layout = x.layout;
+      layout = x.layout;
       items = parse_key(key, x.device());
     }
+    const Array view = x.with(std::move(layout));
     WithoutGil guard(view.nbytes());
     set_item(view, items, value);
     return 0;

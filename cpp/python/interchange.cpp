@@ -5,8 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "array_type.hpp"
-#include "bind.hpp"
+#include "define.hpp"
 
 namespace arrayx::python {
 
@@ -533,7 +532,8 @@ Array consume(PyObject* capsule, std::optional<bool> wants_copy) {
 
 Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<bool> wants_copy) {
   if (device) backend(*device);  // refuses devices that do not exist here
-  const Ref location = checked(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  static PyObject* const where = PyUnicode_InternFromString("__dlpack_device__");
+  const Ref location = checked(PyObject_CallMethodNoArgs(object, where));
   long type, id;
   if (!int_pair(location.get(), type, id)) {
     type_error("__dlpack_device__() of ", type_name(object), " did not return a pair of ints");
@@ -543,24 +543,26 @@ Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<
     raise(ErrorKind::buffer, "the object is on DLPack's device (", type, ", ", id,
           "), which arrayx cannot use; pass device='cpu' to have it copied");
   }
-  const Ref method = checked(PyObject_GetAttrString(object, "__dlpack__"));
-  const Ref keywords = checked(
-      Py_BuildValue("{s:(ii)}", "max_version", dlpack::major_version, dlpack::minor_version));
-  if (!on_host) {
-    const Ref cpu = checked(Py_BuildValue("(ii)", dlpack::cpu, 0));
-    if (PyDict_SetItemString(keywords.get(), "dl_device", cpu.get()) < 0) throw PythonError{};
-  }
-  if (wants_copy &&
-      PyDict_SetItemString(keywords.get(), "copy", *wants_copy ? Py_True : Py_False) < 0) {
-    throw PythonError{};
-  }
-  const Ref nothing = checked(PyTuple_New(0));
-  Ref capsule(PyObject_Call(method.get(), nothing.get(), keywords.get()));
+  // Made once: what every call says by keyword, and the names for each choice of them.
+  static PyObject* const method = PyUnicode_InternFromString("__dlpack__");
+  static PyObject* const version =
+      Py_BuildValue("(ii)", dlpack::major_version, dlpack::minor_version);
+  static PyObject* const cpu = Py_BuildValue("(ii)", dlpack::cpu, 0);
+  static PyObject* const names[2][2] = {
+      {Py_BuildValue("(s)", "max_version"), Py_BuildValue("(ss)", "max_version", "copy")},
+      {Py_BuildValue("(ss)", "max_version", "dl_device"),
+       Py_BuildValue("(sss)", "max_version", "dl_device", "copy")}};
+  PyObject* arguments[4] = {object, version};
+  int count = 2;
+  if (!on_host) arguments[count++] = cpu;
+  if (wants_copy) arguments[count++] = *wants_copy ? Py_True : Py_False;
+  Ref capsule(
+      PyObject_VectorcallMethod(method, arguments, 1, names[!on_host][wants_copy.has_value()]));
   if (!capsule) {
     // A producer older than these keywords.
     if (!PyErr_ExceptionMatches(PyExc_TypeError) || !on_host) throw PythonError{};
     PyErr_Clear();
-    capsule = checked(PyObject_CallNoArgs(method.get()));
+    capsule = checked(PyObject_CallMethodNoArgs(object, method));
   }
   Array out;
   if (PyCapsule_IsValid(capsule.get(), dlpack::ManagedVersioned::name)) {
@@ -616,13 +618,12 @@ PyObject* array_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, P
 PyBufferProcs array_as_buffer = {get_buffer, release_exported};
 
 void bind_interchange(pybind11::module_& module) {
-  module.def(
-      "from_dlpack",
-      [](const pybind11::object& x, std::optional<Device> device, std::optional<bool> copy) {
-        return from_dlpack(x.ptr(), device, copy);
+  define(
+      module, "from_dlpack",
+      [](PyObject* x, std::optional<Device> device, std::optional<bool> copy) {
+        return from_dlpack(x, device, copy);
       },
-      pybind11::arg("x"), pybind11::pos_only(), pybind11::kw_only(),
-      pybind11::arg("device") = pybind11::none(), pybind11::arg("copy") = pybind11::none());
+      "x", "device", "copy");
 }
 
 }  // namespace arrayx::python

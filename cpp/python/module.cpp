@@ -24,6 +24,7 @@ void bind_process(py::module_& module) {
         return out;
       },
       py::arg("device") = py::none(),
+      "memory_info($module, /, device=None)\n--\n\n"
       "Bytes of live arrays, bytes kept for reuse, and the most that are kept.");
   module.def(
       "set_cache_limit",
@@ -31,22 +32,28 @@ void bind_process(py::module_& module) {
         if (limit < 0) value_error("limit is a number of bytes, at least 0, not ", limit);
         backend(or_default(device)).set_cache_limit(limit);
       },
-      py::arg("limit"), py::arg("device") = py::none());
+      py::arg("limit"), py::arg("device") = py::none(),
+      "set_cache_limit($module, /, limit, device=None)\n--\n\n");
   module.def(
       "empty_cache",
       [](std::optional<Device> device) { backend(or_default(device)).empty_cache(); },
-      py::arg("device") = py::none());
+      py::arg("device") = py::none(), "empty_cache($module, /, device=None)\n--\n\n");
   module.def(
       "synchronize",
       [](std::optional<Device> device) {
         py::gil_scoped_release release;
         backend(or_default(device)).synchronize();
       },
-      py::arg("device") = py::none());
-  module.def("isa", [] { return cpu::kernels().isa; }, "The instruction set in use on the CPU.");
-  module.def("thread_count", &cpu::thread_count, "Threads that a loop on the CPU may use.");
-  module.def("default_device", &default_device);
-  module.def("set_default_device", &set_default_device, py::arg("device"));
+      py::arg("device") = py::none(), "synchronize($module, /, device=None)\n--\n\n");
+  module.def(
+      "isa", [] { return cpu::kernels().isa; },
+      "isa($module, /)\n--\n\nThe instruction set in use on the CPU.");
+  module.def("thread_count", &cpu::thread_count,
+             "thread_count($module, /)\n--\n\nThreads that a loop on the CPU may use.");
+  module.def("default_device", &default_device, "default_device($module, /)\n--\n\n");
+  module.def("set_default_device", &set_default_device, py::arg("device"),
+             "set_default_device($module, /, device)\n--\n\n"
+             "Set the device on which arrays are made when none is named.");
 }
 
 }  // namespace
@@ -54,6 +61,8 @@ void bind_process(py::module_& module) {
 
 PYBIND11_MODULE(_core, module) {
   using namespace arrayx::python;
+  py::options options;
+  options.disable_function_signatures();  // docstrings begin with those that inspect reads
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
       std::rethrow_exception(thrown);
@@ -72,4 +81,5 @@ PYBIND11_MODULE(_core, module) {
   bind_fft(module);
   bind_linalg(module);
   bind_process(module);
+  bind_report(module);
 }

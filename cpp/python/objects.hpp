@@ -124,12 +124,14 @@ inline Ref checked(PyObject* owned) {
 // An attribute, or null (and no exception set) when the object has none of that name.
 Ref find_attribute(PyObject* object, const char* name);
 
-// Lets other threads run while a call works on more than `bytes_worth_it` of memory.
+// Lets other threads run while a call works on more than `bytes_worth_it` of memory, or in any
+// case.
 class WithoutGil {
  public:
   static constexpr std::int64_t bytes_worth_it = 1 << 16;
   explicit WithoutGil(std::int64_t bytes)
       : state_(bytes > bytes_worth_it ? PyEval_SaveThread() : nullptr) {}
+  WithoutGil() : state_(PyEval_SaveThread()) {}
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
   ~WithoutGil() {

@@ -1,5 +1,7 @@
 // Operators of Array. Operands are tried on the frontend's fast path first, which for small arrays
 // is the whole cost: nothing here allocates but the result object, or copies an Array.
+#include <cstring>
+
 #include "../frontend/linear_algebra.hpp"
 #include "array_type.hpp"
 
@@ -91,13 +93,33 @@ PyObject* binary(PyObject* a, PyObject* b) {
   return apply_binary(op, a, b);
 }
 
+// Takes an array of NumPy beside one on the CPU, where that needs no copy. Left to NumPy,
+// x += other would be x = x + other: x's own elements and its views would stay as they are. So
+// arrays of other libraries are refused.
+bool foreign_array_from(PyObject* other, const Array& x, Array& out) {
+  if (is_array(other) || !PyObject_CheckBuffer(other)) return false;
+  if (std::strcmp(Py_TYPE(other)->tp_name, "numpy.ndarray") != 0 || x.device() != Device{}) {
+    type_error(
+        "the right operand of an in-place operator must be an Array or a Python scalar, not ",
+        type_name(other), "; convert it with asarray first");
+  }
+  out = asarray(other);
+  return true;
+}
+
 template <Op op>
 PyObject* in_place(PyObject* self, PyObject* other) {
   try {
-    Value value;
-    if (!value_from(other, value)) Py_RETURN_NOTIMPLEMENTED;
-    const Array x = array_of(self);
-    {
+    const Array& x = array_of(self);
+    const Array* array = is_array(other) ? &array_of(other) : nullptr;
+    Scalar scalar;
+    Array foreign;
+    if (!array && !number_from(other, scalar)) {
+      if (!foreign_array_from(other, x, foreign)) Py_RETURN_NOTIMPLEMENTED;
+      array = &foreign;
+    }
+    if (!elementwise_fast_in_place(op, x, array, array ? nullptr : &scalar)) {
+      const Value value = array ? Value(*array) : Value(scalar);
       WithoutGil guard(x.nbytes() + work_of(value));
       elementwise_in_place(op, x, value);
     }
@@ -150,9 +172,14 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
 }
 
 PyObject* in_place_matrix_multiply(PyObject* self, PyObject* other) {
-  if (!is_array(other)) return matrix_multiply(self, other);
   try {
-    const Array x = array_of(self), y = array_of(other);
+    const Array x = array_of(self);
+    Array y;
+    if (is_array(other)) {
+      y = array_of(other);
+    } else if (!foreign_array_from(other, x, y)) {
+      return matrix_multiply(self, other);
+    }
     check_writable(x, "the left operand of @=");
     {
       WithoutGil guard(work_of(x, y));
@@ -160,7 +187,7 @@ PyObject* in_place_matrix_multiply(PyObject* self, PyObject* other) {
       if (product.shape() != x.shape()) {
         value_error("x @= y would change x's shape from ", x.shape(), " to ", product.shape());
       }
-      if (!can_assign(product.dtype, x.dtype)) {
+      if (!can_update(product.dtype, x.dtype)) {
         type_error("x @= y would change x's dtype from ", x.dtype, " to ", product.dtype);
       }
       assign(x, product);
@@ -205,8 +232,8 @@ PyObject* to_int(PyObject* self) {
     if (is_complex(element.dtype)) {
       type_error("an array of dtype ", element.dtype, " cannot be converted to an int");
     }
-    const Ref value(to_python(element));
-    return PyNumber_Long(value.get());
+    Ref value(to_python(element));
+    return PyLong_CheckExact(value.get()) ? value.release() : PyNumber_Long(value.get());
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -215,12 +242,16 @@ PyObject* to_int(PyObject* self) {
 
 PyObject* to_float(PyObject* self) {
   try {
+    const Array& x = array_of(self);
+    if (x.dtype == DType::float64 && x.ndim() == 0 && x.device().type == DeviceType::cpu) {
+      return PyFloat_FromDouble(*x.data_as<const double>());
+    }
     const Element element = only_element(self, "a float");
     if (is_complex(element.dtype)) {
       type_error("an array of dtype ", element.dtype, " cannot be converted to a float");
     }
-    const Ref value(to_python(element));
-    return PyNumber_Float(value.get());
+    Ref value(to_python(element));
+    return PyFloat_CheckExact(value.get()) ? value.release() : PyNumber_Float(value.get());
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -1,5 +1,5 @@
 // Fourier transforms in SIMD lanes; fft_kernels.hpp says how the data stand. Everything here is
-// written once for any vector: T is the real type, N the lanes.
+// written once for any vector of N lanes; T is the real type of an array.
 #include "fft_kernels.hpp"
 
 #include "../kernels.hpp"
@@ -39,20 +39,24 @@ ARRAYX_HD Complex<V> swapped(Complex<V> z) {
 
 // ---- access -----------------------------------------------------------------------------------
 
+// One element of a block.
+template <int N>
+using Block = Complex<Vec<f64, N>>;
+
 // Element i of a block.
-template <class T, int N>
-ARRAYX_HD Complex<Vec<T, N>> load(const T* block, i64 i) {
-  return {Vec<T, N>::load(block + 2 * N * i), Vec<T, N>::load(block + 2 * N * i + N)};
+template <int N>
+ARRAYX_HD Block<N> load(const f64* block, i64 i) {
+  return {Vec<f64, N>::load(block + 2 * N * i), Vec<f64, N>::load(block + 2 * N * i + N)};
 }
-template <class T, int N>
-ARRAYX_HD void store(T* block, i64 i, Complex<Vec<T, N>> z) {
+template <int N>
+ARRAYX_HD void store(f64* block, i64 i, Block<N> z) {
   z.re.store(block + 2 * N * i);
   z.im.store(block + 2 * N * i + N);
 }
 // Complex number i of a table, in all lanes.
-template <class T, int N>
-ARRAYX_HD Complex<Vec<T, N>> splat(const T* table, i64 i) {
-  return {Vec<T, N>(table[2 * i]), Vec<T, N>(table[2 * i + 1])};
+template <int N>
+ARRAYX_HD Block<N> splat(const f64* table, i64 i) {
+  return {Vec<f64, N>(table[2 * i]), Vec<f64, N>(table[2 * i + 1])};
 }
 
 template <int... I>
@@ -85,18 +89,37 @@ ARRAYX_HD Vec<T, N> reversed(Vec<T, N> a, Indices<I...>) {
   return Vec<T, N>(__builtin_shufflevector(a.v, a.v, (N - 1 - I)...));
 }
 
-// N contiguous complex numbers, and back.
+// A vector of an array as one of a block, and back.
 template <class T, int N>
-ARRAYX_HD Complex<Vec<T, N>> load_interleaved(const T* p) {
-  Complex<Vec<T, N>> z{Vec<T, N>::load(p), Vec<T, N>::load(p + N)};
-  unzip(z.re, z.im, typename MakeIndices<N>::type{});
-  return z;
+ARRAYX_HD Vec<f64, N> widen(Vec<T, N> x) {
+  if constexpr (sizeof(T) == sizeof(f64)) {
+    return x;
+  } else {
+    return ops::convert<Vec<f64, N>>(x);
+  }
 }
 template <class T, int N>
-ARRAYX_HD void store_interleaved(T* p, Complex<Vec<T, N>> z) {
-  zip(z.re, z.im, typename MakeIndices<N>::type{});
-  z.re.store(p);
-  z.im.store(p + N);
+ARRAYX_HD Vec<T, N> narrow(Vec<f64, N> x) {
+  if constexpr (sizeof(T) == sizeof(f64)) {
+    return x;
+  } else {
+    return ops::convert<Vec<T, N>>(x);
+  }
+}
+
+// N contiguous complex numbers of an array, and back.
+template <class T, int N>
+ARRAYX_HD Block<N> load_interleaved(const void* p) {
+  Vec<T, N> re = Vec<T, N>::load(p), im = Vec<T, N>::load(static_cast<const T*>(p) + N);
+  unzip(re, im, typename MakeIndices<N>::type{});
+  return {widen(re), widen(im)};
+}
+template <class T, int N>
+ARRAYX_HD void store_interleaved(void* p, Block<N> z) {
+  Vec<T, N> re = narrow<T>(z.re), im = narrow<T>(z.im);
+  zip(re, im, typename MakeIndices<N>::type{});
+  re.store(p);
+  im.store(static_cast<T*>(p) + N);
 }
 
 template <class T, int N>
@@ -147,10 +170,10 @@ ARRAYX_ODD_ROOTS(13,
 #undef ARRAYX_ODD_ROOTS
 
 // x becomes its transform. Odd lengths pair x[k] with x[R - k]: half the multiplications.
-template <int R, class T, int N>
-ARRAYX_HD void butterfly(Complex<Vec<T, N>> (&x)[R]) {
-  using V = Vec<T, N>;
-  using C = Complex<V>;
+template <int R, int N>
+ARRAYX_HD void butterfly(Block<N> (&x)[R]) {
+  using V = Vec<f64, N>;
+  using C = Block<N>;
   if constexpr (R == 2) {
     const C a = x[0];
     x[0] = a + x[1];
@@ -166,7 +189,7 @@ ARRAYX_HD void butterfly(Complex<Vec<T, N>> (&x)[R]) {
     butterfly<4>(even);
     butterfly<4>(odd);
     // Odd elements 1 and 3 turn by an eighth: the root's factor goes into the sums.
-    const V root(T(0.70710678118654752440));
+    const V root(0.70710678118654752440);
     odd[1] = {odd[1].re + odd[1].im, odd[1].im - odd[1].re};
     odd[2] = quarter_turn(odd[2]);
     odd[3] = {odd[3].im - odd[3].re, -(odd[3].re + odd[3].im)};
@@ -198,8 +221,8 @@ ARRAYX_HD void butterfly(Complex<Vec<T, N>> (&x)[R]) {
         const int turn = j * k % R;
         const bool upper = turn > half;
         const int at = (upper ? R - turn : turn) - 1;
-        const V c = T(OddRoots<R>::cosine[at]);
-        const V s = T(upper ? -OddRoots<R>::sine[at] : OddRoots<R>::sine[at]);
+        const V c(OddRoots<R>::cosine[at]);
+        const V s(upper ? -OddRoots<R>::sine[at] : OddRoots<R>::sine[at]);
         a.re = mul_add(sum[k - 1].re, c, a.re);
         a.im = mul_add(sum[k - 1].im, c, a.im);
         // Without the zero to start with, which costs a register and an operation.
@@ -215,59 +238,59 @@ ARRAYX_HD void butterfly(Complex<Vec<T, N>> (&x)[R]) {
 }
 
 // One pass with a butterfly of its own. Of p = 0 all twiddles are 1.
-template <int R, class T, int N>
-void pass(const FftPass& plan, const T* in, T* out) {
+template <int R, int N>
+void pass(const FftPass& plan, const f64* in, f64* out) {
   const i64 m = plan.m, s = plan.s;
-  const T* twiddles = static_cast<const T*>(plan.twiddles);
+  const f64* twiddles = static_cast<const f64*>(plan.twiddles);
   for (i64 q = 0; q < s; ++q) {
-    Complex<Vec<T, N>> x[R];
+    Block<N> x[R];
 #pragma GCC unroll 16
-    for (int k = 0; k < R; ++k) x[k] = load<T, N>(in, q + s * m * k);
+    for (int k = 0; k < R; ++k) x[k] = load<N>(in, q + s * m * k);
     butterfly<R>(x);
 #pragma GCC unroll 16
-    for (int j = 0; j < R; ++j) store<T, N>(out, q + s * j, x[j]);
+    for (int j = 0; j < R; ++j) store<N>(out, q + s * j, x[j]);
   }
   for (i64 p = 1; p < m; ++p) {
-    const T* w = twiddles + 2 * (R - 1) * p;
+    const f64* w = twiddles + 2 * (R - 1) * p;
     for (i64 q = 0; q < s; ++q) {
-      Complex<Vec<T, N>> x[R];
+      Block<N> x[R];
 #pragma GCC unroll 16
-      for (int k = 0; k < R; ++k) x[k] = load<T, N>(in, q + s * (p + m * k));
+      for (int k = 0; k < R; ++k) x[k] = load<N>(in, q + s * (p + m * k));
       butterfly<R>(x);
-      T* to = out + 2 * N * (q + s * R * p);
-      store<T, N>(to, 0, x[0]);
+      f64* to = out + 2 * N * (q + s * R * p);
+      store<N>(to, 0, x[0]);
 #pragma GCC unroll 16
-      for (int j = 1; j < R; ++j) store<T, N>(to, s * j, x[j] * splat<T, N>(w, j - 1));
+      for (int j = 1; j < R; ++j) store<N>(to, s * j, x[j] * splat<N>(w, j - 1));
     }
   }
 }
 
 // The same for any odd radix. Sums are of runs of 8: their error is half that of one long sum.
-template <class T, int N>
-void generic_pass(const FftPass& plan, const T* in, T* out) {
-  using V = Vec<T, N>;
-  using C = Complex<V>;
+template <int N>
+void generic_pass(const FftPass& plan, const f64* in, f64* out) {
+  using V = Vec<f64, N>;
+  using C = Block<N>;
   const int radix = plan.radix, half = (radix - 1) / 2;
   const i64 m = plan.m, s = plan.s;
-  const T* twiddles = static_cast<const T*>(plan.twiddles);
-  const T* roots = static_cast<const T*>(plan.roots);
+  const f64* twiddles = static_cast<const f64*>(plan.twiddles);
+  const f64* roots = static_cast<const f64*>(plan.roots);
   C sum[max_fft_radix / 2], difference[max_fft_radix / 2];
   for (i64 p = 0; p < m; ++p) {
-    const T* w = twiddles + 2 * (radix - 1) * p;
+    const f64* w = twiddles + 2 * (radix - 1) * p;
     for (i64 q = 0; q < s; ++q) {
-      const C first = load<T, N>(in, q + s * p);
+      const C first = load<N>(in, q + s * p);
       C total = first;
       for (int k = 0; k < half; ++k) {
-        const C a = load<T, N>(in, q + s * (p + m * (k + 1)));
-        const C b = load<T, N>(in, q + s * (p + m * (radix - 1 - k)));
+        const C a = load<N>(in, q + s * (p + m * (k + 1)));
+        const C b = load<N>(in, q + s * (p + m * (radix - 1 - k)));
         sum[k] = a + b;
         difference[k] = a - b;
         total = total + sum[k];
       }
-      T* to = out + 2 * N * (q + s * radix * p);
-      store<T, N>(to, 0, total);
+      f64* to = out + 2 * N * (q + s * radix * p);
+      store<N>(to, 0, total);
       for (int j = 1; j <= half; ++j) {
-        const V zero(T(0));
+        const V zero(0.0);
         C a = first, b{zero, zero};
         int turn = 0;
         for (int start = 0; start < half; start += 8) {
@@ -287,11 +310,11 @@ void generic_pass(const FftPass& plan, const T* in, T* out) {
         }
         C left = a - quarter_turn(b), right = a + quarter_turn(b);
         if (p > 0) {
-          left = left * splat<T, N>(w, j - 1);
-          right = right * splat<T, N>(w, radix - j - 1);
+          left = left * splat<N>(w, j - 1);
+          right = right * splat<N>(w, radix - j - 1);
         }
-        store<T, N>(to, s * j, left);
-        store<T, N>(to, s * (radix - j), right);
+        store<N>(to, s * j, left);
+        store<N>(to, s * (radix - j), right);
       }
     }
   }
@@ -299,70 +322,73 @@ void generic_pass(const FftPass& plan, const T* in, T* out) {
 
 // ---- a transform ------------------------------------------------------------------------------
 
-// Returns the buffer in which the result stands.
-template <class T, int N>
-T* run_passes(const FftLanePlan& plan, T* data, T* scratch) {
+// From `in`, which may be `data`; returns the buffer in which the result stands.
+template <int N>
+f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch) {
   for (int i = 0; i < plan.pass_count; ++i) {
     const FftPass& p = plan.passes[i];
     switch (p.radix) {
       case 2:
-        pass<2, T, N>(p, data, scratch);
+        pass<2, N>(p, in, scratch);
         break;
       case 3:
-        pass<3, T, N>(p, data, scratch);
+        pass<3, N>(p, in, scratch);
         break;
       case 4:
-        pass<4, T, N>(p, data, scratch);
+        pass<4, N>(p, in, scratch);
         break;
       case 5:
-        pass<5, T, N>(p, data, scratch);
+        pass<5, N>(p, in, scratch);
         break;
       case 7:
-        pass<7, T, N>(p, data, scratch);
+        pass<7, N>(p, in, scratch);
         break;
       case 8:
-        pass<8, T, N>(p, data, scratch);
+        pass<8, N>(p, in, scratch);
         break;
       case 11:
-        pass<11, T, N>(p, data, scratch);
+        pass<11, N>(p, in, scratch);
         break;
       case 13:
-        pass<13, T, N>(p, data, scratch);
+        pass<13, N>(p, in, scratch);
         break;
       default:
-        generic_pass<T, N>(p, data, scratch);
+        generic_pass<N>(p, in, scratch);
     }
-    T* result = scratch;
+    f64* result = scratch;
     scratch = data;
     data = result;
+    in = result;
   }
   return data;
 }
 
-template <class T, int N>
-void transform(const FftLanePlan& plan, void* data_bytes, void* scratch_bytes) {
-  T* data = static_cast<T*>(data_bytes);
-  T* scratch = static_cast<T*>(scratch_bytes);
+template <int N>
+void transform(const FftLanePlan& plan, const void* in_bytes, void* data_bytes,
+               void* scratch_bytes) {
+  const f64* in = static_cast<const f64*>(in_bytes);
+  f64* data = static_cast<f64*>(data_bytes);
+  f64* scratch = static_cast<f64*>(scratch_bytes);
   if (!plan.convolution) {
-    run_passes<T, N>(plan, data, scratch);
+    run_passes<N>(plan, in, data, scratch);
     return;
   }
-  const T* chirp = static_cast<const T*>(plan.chirp);
-  const T* spectrum = static_cast<const T*>(plan.spectrum);
+  const f64* chirp = static_cast<const f64*>(plan.chirp);
+  const f64* spectrum = static_cast<const f64*>(plan.spectrum);
   for (i64 i = 0; i < plan.n; ++i) {
-    store<T, N>(data, i, load<T, N>(data, i) * splat<T, N>(chirp, i));
+    store<N>(data, i, load<N>(in, i) * splat<N>(chirp, i));
   }
-  const Vec<T, N> zero(T(0));
-  for (i64 i = plan.n; i < plan.block; ++i) store<T, N>(data, i, {zero, zero});
-  T* result = run_passes<T, N>(*plan.convolution, data, scratch);
-  T* other = result == data ? scratch : data;
+  const Vec<f64, N> zero(0.0);
+  for (i64 i = plan.n; i < plan.block; ++i) store<N>(data, i, {zero, zero});
+  f64* result = run_passes<N>(*plan.convolution, data, data, scratch);
+  f64* other = result == data ? scratch : data;
   for (i64 i = 0; i < plan.block; ++i) {
-    store<T, N>(result, i, swapped(load<T, N>(result, i) * splat<T, N>(spectrum, i)));
+    store<N>(result, i, swapped(load<N>(result, i) * splat<N>(spectrum, i)));
   }
   // Two transforms: an even number of passes, so the result stands in `data` again.
-  T* back = run_passes<T, N>(*plan.convolution, result, other);
+  f64* back = run_passes<N>(*plan.convolution, result, result, other);
   for (i64 i = 0; i < plan.n; ++i) {
-    store<T, N>(back, i, swapped(load<T, N>(back, i)) * splat<T, N>(chirp, i));
+    store<N>(back, i, swapped(load<N>(back, i)) * splat<N>(chirp, i));
   }
 }
 
@@ -386,11 +412,11 @@ bool neighbours(const FftMove& move, int g, i64 bytes) {
 }
 
 template <class T, int N>
-void gather_group(const FftMove& move, char* const* base, T* block) {
+void gather_group(const FftMove& move, char* const* base, int used, f64* block) {
   using V = Vec<T, N>;
   constexpr i64 size = sizeof(T);
   const int swap = move.swap ? 1 : 0;
-  const V zero(T(0));
+  const Vec<f64, N> zero(0.0);
   const bool pairs = move.form != FftForm::real;  // whether the array holds imaginary parts
   // Parts (real numbers of the array) of each lane, in order.
   const i64 parts = move.form == FftForm::complex ? 2 * move.count : move.count;
@@ -400,15 +426,18 @@ void gather_group(const FftMove& move, char* const* base, T* block) {
     for (; done + N <= parts; done += N) {
       V v[N];
 #pragma GCC unroll 16
-      for (int l = 0; l < N; ++l) v[l] = V::load(base[l] + done * size);
+      for (int l = 0; l < N; ++l) {
+        v[l] = V::load(base[l] + done * size);
+        __builtin_prefetch(base[l] + done * size + move.ahead, 0, 2);
+      }
       transpose(v);
       if (pairs) {
 #pragma GCC unroll 16
-        for (int i = 0; i < N; ++i) v[i].store(block + ((done + i) ^ swap) * N);
+        for (int i = 0; i < N; ++i) widen(v[i]).store(block + ((done + i) ^ swap) * N);
       } else {
 #pragma GCC unroll 16
         for (int i = 0; i < N; ++i) {
-          v[i].store(block + (2 * (done + i) + swap) * N);
+          widen(v[i]).store(block + (2 * (done + i) + swap) * N);
           zero.store(block + (2 * (done + i) + 1 - swap) * N);
         }
       }
@@ -417,71 +446,94 @@ void gather_group(const FftMove& move, char* const* base, T* block) {
   for (; done < parts; ++done) {
     const i64 offset = move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size
                                                      : done * move.stride;
-    T* to = block + (pairs ? done ^ swap : 2 * done + swap) * N;
-    for (int l = 0; l < N; ++l) to[l] = load_scalar<T>(base[l] + offset);
+    f64* to = block + (pairs ? done ^ swap : 2 * done + swap) * N;
+    if (used < N) zero.store(to);
+    for (int l = 0; l < used; ++l) to[l] = static_cast<f64>(load_scalar<T>(base[l] + offset));
     if (!pairs) zero.store(block + (2 * done + 1 - swap) * N);
   }
   if (pairs && parts % 2 != 0) zero.store(block + (parts ^ swap) * N);
-  for (i64 i = elements; i < move.n; ++i) store<T, N>(block, i, {zero, zero});
+  for (i64 i = elements; i < move.n; ++i) store<N>(block, i, {zero, zero});
   if (move.conjugate && pairs) {
     for (i64 i = 0; i < elements; ++i) {
-      T* imaginary = block + (2 * i + 1 - swap) * N;
-      (-V::load(imaginary)).store(imaginary);
+      f64* imaginary = block + (2 * i + 1 - swap) * N;
+      (-Vec<f64, N>::load(imaginary)).store(imaginary);
     }
   }
 }
+
+// The groups whose lanes are neighbours: their elements are vectors in memory.
+template <int N>
+struct Columns {
+  int count = 0;
+  int group[max_fft_groups];
+
+  // Calls other(g) for the groups that are not.
+  template <class Other>
+  Columns(const FftMove& move, i64 bytes, Other other) {
+    for (int g = 0; g < move.groups; ++g) {
+      if (move.used[g] == N && neighbours<N>(move, g, bytes)) {
+        group[count++] = g;
+      } else {
+        other(g);
+      }
+    }
+  }
+};
 
 template <class T, int N>
 void gather(const FftMove& move, void* blocks) {
   using V = Vec<T, N>;
-  using C = Complex<V>;
+  using C = Block<N>;
   const auto block = [&](int g) {
-    return reinterpret_cast<T*>(static_cast<char*>(blocks) + g * move.pitch);
+    return reinterpret_cast<f64*>(static_cast<char*>(blocks) + g * move.pitch);
   };
   const i64 item = move.form == FftForm::complex ? 2 * sizeof(T) : sizeof(T);
-  bool columns = true;
-  for (int g = 0; g < move.groups && columns; ++g) columns = neighbours<N>(move, g, item);
-  if (!columns) {
-    for (int g = 0; g < move.groups; ++g) gather_group<T, N>(move, move.base + g * N, block(g));
-    return;
-  }
-  const V zero(T(0));
+  const Columns<N> columns(move, item, [&](int g) {
+    gather_group<T, N>(move, move.base + g * N, move.used[g], block(g));
+  });
+  if (columns.count == 0) return;
+  const Vec<f64, N> zero(0.0);
   const i64 elements = move.form == FftForm::real_pairs ? (move.count + 1) / 2 : move.count;
   const i64 step = move.form == FftForm::real_pairs ? 2 * move.stride : move.stride;
   for (i64 i = 0; i < elements; ++i) {
-    for (int g = 0; g < move.groups; ++g) {
+    for (int at = 0; at < columns.count; ++at) {
+      const int g = columns.group[at];
       const char* p = move.base[g * N] + i * step;
+      for (i64 line = 0; line < N * item; line += 64)
+        __builtin_prefetch(p + line + move.ahead, 0, 2);
       C z;
       if (move.form == FftForm::complex) {
-        z = load_interleaved<T, N>(reinterpret_cast<const T*>(p));
+        z = load_interleaved<T, N>(p);
       } else {
-        z = {V::load(p), zero};
+        z = {widen(V::load(p)), zero};
         if (move.form == FftForm::real_pairs && 2 * i + 1 < move.count) {
-          z.im = V::load(p + move.stride);
+          z.im = widen(V::load(p + move.stride));
         }
       }
       if (move.conjugate) z.im = -z.im;
-      store<T, N>(block(g), i, move.swap ? swapped(z) : z);
+      store<N>(block(g), i, move.swap ? swapped(z) : z);
     }
   }
-  for (int g = 0; g < move.groups; ++g) {
-    for (i64 i = elements; i < move.n; ++i) store<T, N>(block(g), i, {zero, zero});
+  for (int at = 0; at < columns.count; ++at) {
+    f64* to = block(columns.group[at]);
+    for (i64 i = elements; i < move.n; ++i) store<N>(to, i, {zero, zero});
   }
 }
 
 // Part i (2 k: real, 2 k + 1: imaginary) of a block as the array shall have it.
-template <class T, int N>
-ARRAYX_HD Vec<T, N> outgoing(const T* block, i64 i, int swap, T even_scale, T odd_scale) {
-  return Vec<T, N>::load(block + (i ^ swap) * N) * Vec<T, N>(i % 2 != 0 ? odd_scale : even_scale);
+template <int N>
+ARRAYX_HD Vec<f64, N> outgoing(const f64* block, i64 i, int swap, f64 even_scale, f64 odd_scale) {
+  using V = Vec<f64, N>;
+  return V::load(block + (i ^ swap) * N) * V(i % 2 != 0 ? odd_scale : even_scale);
 }
 
 template <class T, int N>
-void scatter_group(const FftMove& move, char* const* base, int used, const T* block) {
+void scatter_group(const FftMove& move, char* const* base, int used, const f64* block) {
   using V = Vec<T, N>;
   constexpr i64 size = sizeof(T);
   const int swap = move.swap ? 1 : 0;
-  const T even_scale = static_cast<T>(move.scale);
-  const T odd_scale = move.conjugate ? -even_scale : even_scale;
+  const f64 even_scale = move.scale;
+  const f64 odd_scale = move.conjugate ? -even_scale : even_scale;
   const bool pairs = move.form != FftForm::real;
   const i64 parts = move.form == FftForm::complex ? 2 * move.count : move.count;
   i64 done = 0;
@@ -490,13 +542,14 @@ void scatter_group(const FftMove& move, char* const* base, int used, const T* bl
       V v[N];
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) {
-        v[i] =
-            outgoing<T, N>(block, pairs ? done + i : 2 * (done + i), swap, even_scale, odd_scale);
+        v[i] = narrow<T>(
+            outgoing<N>(block, pairs ? done + i : 2 * (done + i), swap, even_scale, odd_scale));
       }
       transpose(v);
 #pragma GCC unroll 16
       for (int l = 0; l < N; ++l) {
         if (l < used) v[l].store(base[l] + done * size);
+        __builtin_prefetch(base[l] + done * size + move.ahead, 1, 2);
       }
     }
   }
@@ -504,71 +557,69 @@ void scatter_group(const FftMove& move, char* const* base, int used, const T* bl
     const i64 offset = move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size
                                                      : done * move.stride;
     T lanes[N];
-    outgoing<T, N>(block, pairs ? done : 2 * done, swap, even_scale, odd_scale).store(lanes);
+    narrow<T>(outgoing<N>(block, pairs ? done : 2 * done, swap, even_scale, odd_scale))
+        .store(lanes);
     for (int l = 0; l < used; ++l) __builtin_memcpy(base[l] + offset, &lanes[l], size);
   }
 }
 
 template <class T, int N>
 void scatter(const FftMove& move, const void* blocks) {
-  using C = Complex<Vec<T, N>>;
+  using C = Block<N>;
   const auto block = [&](int g) {
-    return reinterpret_cast<const T*>(static_cast<const char*>(blocks) + g * move.pitch);
+    return reinterpret_cast<const f64*>(static_cast<const char*>(blocks) + g * move.pitch);
   };
   const i64 item = move.form == FftForm::complex ? 2 * sizeof(T) : sizeof(T);
-  bool columns = move.used == N;
-  for (int g = 0; g < move.groups && columns; ++g) columns = neighbours<N>(move, g, item);
-  if (!columns) {
-    for (int g = 0; g < move.groups; ++g) {
-      const int used = g + 1 == move.groups ? move.used : N;
-      scatter_group<T, N>(move, move.base + g * N, used, block(g));
-    }
-    return;
-  }
+  const Columns<N> columns(move, item, [&](int g) {
+    scatter_group<T, N>(move, move.base + g * N, move.used[g], block(g));
+  });
   const int swap = move.swap ? 1 : 0;
-  const T even_scale = static_cast<T>(move.scale);
-  const T odd_scale = move.conjugate ? -even_scale : even_scale;
+  const f64 even_scale = move.scale;
+  const f64 odd_scale = move.conjugate ? -even_scale : even_scale;
   const i64 step = move.form == FftForm::real_pairs ? 2 * move.stride : move.stride;
   const i64 elements = move.form == FftForm::real_pairs ? move.count / 2 : move.count;
   for (i64 i = 0; i < elements; ++i) {
-    for (int g = 0; g < move.groups; ++g) {
+    for (int at = 0; at < columns.count; ++at) {
+      const int g = columns.group[at];
       char* p = move.base[g * N] + i * step;
-      const C z{outgoing<T, N>(block(g), 2 * i, swap, even_scale, odd_scale),
-                outgoing<T, N>(block(g), 2 * i + 1, swap, even_scale, odd_scale)};
+      for (i64 line = 0; line < N * item; line += 64)
+        __builtin_prefetch(p + line + move.ahead, 1, 2);
+      const C z{outgoing<N>(block(g), 2 * i, swap, even_scale, odd_scale),
+                outgoing<N>(block(g), 2 * i + 1, swap, even_scale, odd_scale)};
       if (move.form == FftForm::complex) {
-        store_interleaved<T, N>(reinterpret_cast<T*>(p), z);
+        store_interleaved<T, N>(p, z);
       } else {
-        z.re.store(p);
-        if (move.form == FftForm::real_pairs) z.im.store(p + move.stride);
+        narrow<T>(z.re).store(p);
+        if (move.form == FftForm::real_pairs) narrow<T>(z.im).store(p + move.stride);
       }
     }
   }
 }
 
-template <class T, int N>
+template <int N>
 void twist(const void* block_bytes, std::int64_t n1, int columns, const void* outer_table,
            const void* inner_table, void* out_bytes, std::int64_t pitch) {
-  using V = Vec<T, N>;
-  using C = Complex<V>;
-  const T* block = static_cast<const T*>(block_bytes);
-  const T* outer = static_cast<const T*>(outer_table);
-  const T* inner = static_cast<const T*>(inner_table);
+  using V = Vec<f64, N>;
+  using C = Block<N>;
+  const f64* block = static_cast<const f64*>(block_bytes);
+  const f64* outer = static_cast<const f64*>(outer_table);
+  const f64* inner = static_cast<const f64*>(inner_table);
   for (i64 k = 0; k < n1; k += N) {
     V re[N], im[N];
     for (int r = 0; r < N; ++r) {
       if (k + r < n1) {
-        const C z =
-            load<T, N>(block, k + r) * (load<T, N>(inner, k + r) * splat<T, N>(outer, k + r));
+        const C w = load<N>(inner, k + r);
+        const C z = load<N>(block, k + r) * (outer ? w * splat<N>(outer, k + r) : w);
         re[r] = z.re;
         im[r] = z.im;
       } else {
-        re[r] = im[r] = V(T(0));
+        re[r] = im[r] = V(0.0);
       }
     }
     transpose(re);
     transpose(im);
-    T* out = reinterpret_cast<T*>(static_cast<char*>(out_bytes) + k / N * pitch);
-    for (int l = 0; l < columns; ++l) store<T, N>(out, l, {re[l], im[l]});
+    f64* out = reinterpret_cast<f64*>(static_cast<char*>(out_bytes) + k / N * pitch);
+    for (int l = 0; l < columns; ++l) store<N>(out, l, {re[l], im[l]});
   }
 }
 
@@ -579,8 +630,7 @@ void twist(const void* block_bytes, std::int64_t n1, int columns, const void* ou
 template <class V>
 ARRAYX_HD void real_after_pair(Complex<V> a, Complex<V> b, Complex<V> w, Complex<V>& low,
                                Complex<V>& high) {
-  using T = ops::scalar_t<V>;
-  const V half(T(0.5));
+  const V half(0.5);
   const Complex<V> even{(a.re + b.re) * half, (a.im - b.im) * half};
   const Complex<V> odd{(a.im + b.im) * half, (b.re - a.re) * half};
   low = {mul_add(-odd.im, w.im, mul_add(odd.re, w.re, even.re)),
@@ -600,158 +650,171 @@ ARRAYX_HD void real_before_pair(Complex<V> a, Complex<V> b, Complex<V> w, Comple
           mul_add(-odd.re, w.im, mul_add(odd.im, w.re, even.re))};
 }
 
-template <class T, int N>
+template <int N>
 void real_after(void* block_bytes, std::int64_t h, const void* table) {
-  using C = Complex<Vec<T, N>>;
-  T* block = static_cast<T*>(block_bytes);
-  const T* twiddles = static_cast<const T*>(table);
-  const Vec<T, N> zero(T(0));
-  const C first = load<T, N>(block, 0);
-  store<T, N>(block, 0, {first.re + first.im, zero});
-  store<T, N>(block, h, {first.re - first.im, zero});
+  using C = Block<N>;
+  f64* block = static_cast<f64*>(block_bytes);
+  const f64* twiddles = static_cast<const f64*>(table);
+  const Vec<f64, N> zero(0.0);
+  const C first = load<N>(block, 0);
+  store<N>(block, 0, {first.re + first.im, zero});
+  store<N>(block, h, {first.re - first.im, zero});
   for (i64 k = 1; 2 * k <= h; ++k) {
     C low, high;
-    real_after_pair(load<T, N>(block, k), load<T, N>(block, h - k), splat<T, N>(twiddles, k), low,
-                    high);
-    store<T, N>(block, k, low);
-    store<T, N>(block, h - k, high);
+    real_after_pair(load<N>(block, k), load<N>(block, h - k), splat<N>(twiddles, k), low, high);
+    store<N>(block, k, low);
+    store<N>(block, h - k, high);
   }
 }
 
-template <class T, int N>
+template <int N>
 void real_before(void* block_bytes, std::int64_t h, const void* table) {
-  using C = Complex<Vec<T, N>>;
-  T* block = static_cast<T*>(block_bytes);
-  const T* twiddles = static_cast<const T*>(table);
-  const C first = load<T, N>(block, 0), last = load<T, N>(block, h);
-  store<T, N>(block, 0, {first.re - last.re, first.re + last.re});
+  using C = Block<N>;
+  f64* block = static_cast<f64*>(block_bytes);
+  const f64* twiddles = static_cast<const f64*>(table);
+  const C first = load<N>(block, 0), last = load<N>(block, h);
+  store<N>(block, 0, {first.re - last.re, first.re + last.re});
   for (i64 k = 1; 2 * k <= h; ++k) {
     C low, high;
-    real_before_pair(load<T, N>(block, k), load<T, N>(block, h - k), splat<T, N>(twiddles, k), low,
-                     high);
-    store<T, N>(block, k, low);
-    store<T, N>(block, h - k, high);
+    real_before_pair(load<N>(block, k), load<N>(block, h - k), splat<N>(twiddles, k), low, high);
+    store<N>(block, k, low);
+    store<N>(block, h - k, high);
   }
 }
 
-template <class T, int N>
+template <int N>
 void hermitian(void* block_bytes, std::int64_t n) {
-  using C = Complex<Vec<T, N>>;
-  T* block = static_cast<T*>(block_bytes);
-  const Vec<T, N> zero(T(0));
-  store<T, N>(block, 0, {zero, load<T, N>(block, 0).re});
+  using C = Block<N>;
+  f64* block = static_cast<f64*>(block_bytes);
+  const Vec<f64, N> zero(0.0);
+  store<N>(block, 0, {zero, load<N>(block, 0).re});
+  if (n % 2 == 0) store<N>(block, n / 2, {zero, load<N>(block, n / 2).re});
   for (i64 k = 1; 2 * k < n; ++k) {
-    const C z = load<T, N>(block, k);
-    store<T, N>(block, k, swapped(z));
-    store<T, N>(block, n - k, swapped(conj(z)));
+    const C z = load<N>(block, k);
+    store<N>(block, k, swapped(z));
+    store<N>(block, n - k, swapped(conj(z)));
   }
+}
+
+// Element i of complex numbers of an array, and back.
+template <class T>
+ARRAYX_HD Complex<f64> load_one(const T* p, i64 i) {
+  T z[2];
+  __builtin_memcpy(z, p + 2 * i, sizeof z);
+  return {static_cast<f64>(z[0]), static_cast<f64>(z[1])};
+}
+template <class T>
+ARRAYX_HD void store_one(T* p, i64 i, Complex<f64> value) {
+  const T z[2] = {static_cast<T>(value.re), static_cast<T>(value.im)};
+  __builtin_memcpy(p + 2 * i, z, sizeof z);
 }
 
 // Pairs k and h - k from first on: vectors of them, the second of each pair reversed, then singles.
-template <class T, int N, class Pair>
-ARRAYX_HD void for_pairs(const T* in, T* out, i64 h, const T* twiddles, i64 first, i64 last,
+template <int N, class In, class Out, class Pair>
+ARRAYX_HD void for_pairs(const In* in, Out* out, i64 h, const f64* twiddles, i64 first, i64 last,
                          bool conjugate_in, bool conjugate_out, Pair pair) {
-  using V = Vec<T, N>;
   using I = typename MakeIndices<N>::type;
+  const auto one = [&](auto a, auto b, auto w, auto& low, auto& high)
+                       __attribute__((always_inline)) {
+                         if (conjugate_in) {
+                           a = conj(a);
+                           b = conj(b);
+                         }
+                         pair(a, b, w, low, high);
+                         if (conjugate_out) {
+                           low = conj(low);
+                           high = conj(high);
+                         }
+                       };
+  const auto reverse = [](Block<N> z) __attribute__((always_inline)) {
+    return Block<N>{reversed(z.re, I{}), reversed(z.im, I{})};
+  };
   i64 k = first;
   // The two vectors of a pair must not meet in the middle.
   for (; k + N <= last && k + N <= h - k - N + 1; k += N) {
     const i64 mirror = h - k - N + 1;
-    Complex<V> a = load_interleaved<T, N>(in + 2 * k);
-    Complex<V> b = load_interleaved<T, N>(in + 2 * mirror);
-    b = {reversed(b.re, I{}), reversed(b.im, I{})};
-    if (conjugate_in) {
-      a = conj(a);
-      b = conj(b);
-    }
-    Complex<V> low, high;
-    pair(a, b, load_interleaved<T, N>(twiddles + 2 * k), low, high);
-    if (conjugate_out) {
-      low = conj(low);
-      high = conj(high);
-    }
-    store_interleaved<T, N>(out + 2 * k, low);
-    store_interleaved<T, N>(out + 2 * mirror, {reversed(high.re, I{}), reversed(high.im, I{})});
+    Block<N> low, high;
+    one(load_interleaved<In, N>(in + 2 * k), reverse(load_interleaved<In, N>(in + 2 * mirror)),
+        load_interleaved<f64, N>(twiddles + 2 * k), low, high);
+    store_interleaved<Out, N>(out + 2 * k, low);
+    store_interleaved<Out, N>(out + 2 * mirror, reverse(high));
   }
   for (; k < last; ++k) {
-    const auto scalar = [](const T* p, i64 i) { return Complex<T>{p[2 * i], p[2 * i + 1]}; };
-    Complex<T> a = scalar(in, k), b = scalar(in, h - k), low, high;
-    if (conjugate_in) {
-      a = conj(a);
-      b = conj(b);
-    }
-    pair(a, b, scalar(twiddles, k), low, high);
-    if (conjugate_out) {
-      low = conj(low);
-      high = conj(high);
-    }
-    out[2 * k] = low.re;
-    out[2 * k + 1] = low.im;
-    out[2 * (h - k)] = high.re;
-    out[2 * (h - k) + 1] = high.im;
+    Complex<f64> low, high;
+    one(load_one(in, k), load_one(in, h - k), load_one(twiddles, k), low, high);
+    store_one(out, k, low);
+    store_one(out, h - k, high);
   }
 }
 
 template <class T, int N>
-void real_after_long(void* data, std::int64_t h, const void* twiddles, std::int64_t first,
-                     std::int64_t last, bool conjugate) {
-  T* z = static_cast<T*>(data);
-  for_pairs<T, N>(z, z, h, static_cast<const T*>(twiddles), first, last, false, conjugate,
-                  [](auto a, auto b, auto w, auto& low, auto& high)
-                      __attribute__((always_inline)) { real_after_pair(a, b, w, low, high); });
+void real_after_long(const void* in_bytes, void* out_bytes, std::int64_t h, const void* twiddles,
+                     std::int64_t first, std::int64_t last, bool conjugate) {
+  const f64* in = static_cast<const f64*>(in_bytes);
+  T* out = static_cast<T*>(out_bytes);
+  if (first == 0) {
+    const Complex<f64> z = load_one(in, 0);
+    store_one(out, 0, {z.re + z.im, 0.0});
+    store_one(out, h, {z.re - z.im, 0.0});
+    first = 1;
+  }
+  for_pairs<N>(in, out, h, static_cast<const f64*>(twiddles), first, last, false, conjugate,
+               [](auto a, auto b, auto w, auto& low, auto& high)
+                   __attribute__((always_inline)) { real_after_pair(a, b, w, low, high); });
 }
 
 template <class T, int N>
-void real_before_long(const void* in, void* out, std::int64_t h, const void* twiddles,
+void real_before_long(const void* in_bytes, void* out_bytes, std::int64_t h, const void* twiddles,
                       std::int64_t first, std::int64_t last, bool conjugate) {
-  for_pairs<T, N>(static_cast<const T*>(in), static_cast<T*>(out), h,
-                  static_cast<const T*>(twiddles), first, last, conjugate, false,
-                  [](auto a, auto b, auto w, auto& low, auto& high)
-                      __attribute__((always_inline)) { real_before_pair(a, b, w, low, high); });
+  const T* in = static_cast<const T*>(in_bytes);
+  f64* out = static_cast<f64*>(out_bytes);
+  if (first == 0) {
+    const f64 a = load_one(in, 0).re, b = load_one(in, h).re;
+    store_one(out, 0, {a - b, a + b});
+    first = 1;
+  }
+  for_pairs<N>(in, out, h, static_cast<const f64*>(twiddles), first, last, conjugate, false,
+               [](auto a, auto b, auto w, auto& low, auto& high)
+                   __attribute__((always_inline)) { real_before_pair(a, b, w, low, high); });
 }
 
-template <class T, int N>
+template <class In, class Out, int N>
 void multiply(const void* in_bytes, const void* factor_bytes, void* out_bytes, std::int64_t n,
               bool swap_in, bool swap_out, double scale) {
-  const T* in = static_cast<const T*>(in_bytes);
-  const T* factors = static_cast<const T*>(factor_bytes);
-  T* out = static_cast<T*>(out_bytes);
-  const T s = static_cast<T>(scale);
+  const In* in = static_cast<const In*>(in_bytes);
+  const f64* factors = static_cast<const f64*>(factor_bytes);
+  Out* out = static_cast<Out*>(out_bytes);
   const auto product = [=](auto z, auto f) __attribute__((always_inline)) {
     using W = decltype(z.re);
     if (swap_in) z = swapped(z);
     z = z * f;
-    z = {z.re * W(s), z.im * W(s)};
+    z = {z.re * W(scale), z.im * W(scale)};
     return swap_out ? swapped(z) : z;
   };
   i64 i = 0;
   for (; i + N <= n; i += N) {
-    store_interleaved<T, N>(out + 2 * i, product(load_interleaved<T, N>(in + 2 * i),
-                                                 load_interleaved<T, N>(factors + 2 * i)));
+    store_interleaved<Out, N>(out + 2 * i, product(load_interleaved<In, N>(in + 2 * i),
+                                                   load_interleaved<f64, N>(factors + 2 * i)));
   }
-  for (; i < n; ++i) {
-    const Complex<T> z = product(Complex<T>{in[2 * i], in[2 * i + 1]},
-                                 Complex<T>{factors[2 * i], factors[2 * i + 1]});
-    out[2 * i] = z.re;
-    out[2 * i + 1] = z.im;
-  }
+  for (; i < n; ++i) store_one(out, i, product(load_one(in, i), load_one(factors, i)));
 }
-static_assert(sizeof(Vec<f32, ops::vector_bytes / 4>) == ops::vector_bytes);
 
 template <class T>
 constexpr FftKernels make_kernels() {
-  constexpr int N = ops::vector_bytes / sizeof(T);
+  constexpr int N = ops::vector_bytes / sizeof(f64);
   return {N,
-          &transform<T, N>,
+          sizeof(T),
+          &transform<N>,
+          &twist<N>,
+          &real_after<N>,
+          &real_before<N>,
+          &hermitian<N>,
           &gather<T, N>,
           &scatter<T, N>,
-          &twist<T, N>,
-          &real_after<T, N>,
-          &real_before<T, N>,
-          &hermitian<T, N>,
           &real_after_long<T, N>,
           &real_before_long<T, N>,
-          &multiply<T, N>};
+          &multiply<T, f64, N>,
+          &multiply<f64, T, N>};
 }
 
 constexpr FftKernels float32_kernels = make_kernels<f32>();

@@ -1,7 +1,12 @@
-// The kernels of Fourier transforms, one set for each precision. They work on blocks: `lanes`
-// transforms side by side, element i of all of them in [i][re, im][lane], so that a butterfly is
-// the same instructions for every lane and a twiddle factor is one scalar. The algorithm in a lane
-// is Stockham's (no bit reversal; from one buffer to the other), its twiddles after the butterfly.
+// The kernels of Fourier transforms, one set for arrays of each precision. They work on blocks:
+// `lanes` transforms side by side, element i of all of them in [i][re, im][lane], so that a
+// butterfly is the same instructions for every lane and a twiddle factor is one scalar. The
+// algorithm in a lane is Stockham's (no bit reversal; from one buffer to the other), its twiddles
+// after the butterfly.
+//
+// Blocks, tables and all arithmetic are in float64. Arrays of float32 are widened on their way into
+// a block and rounded once on their way out, so that an element's error is half a unit in the last
+// place of its magnitude; in float32 it would be several, growing with the length.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +24,7 @@ struct FftPass {
 };
 
 // The largest radix a pass may have. Those without a butterfly of their own are odd.
-inline constexpr int max_fft_radix = 127;
+inline constexpr int max_fft_radix = 199;
 constexpr bool has_butterfly(std::int64_t radix) {
   return radix == 2 || radix == 3 || radix == 4 || radix == 5 || radix == 7 || radix == 8 ||
          radix == 11 || radix == 13;
@@ -41,15 +46,19 @@ struct FftLanePlan {
 // one complex.
 enum class FftForm { complex, real, real_pairs };
 
+// The most blocks that are moved at once.
+inline constexpr int max_fft_groups = 16;
+
 // Elements between an array and `groups` blocks, one after the other.
 struct FftMove {
   char* const* base;  // of each lane of each group: the first element
   int groups;
-  int used;             // lanes of the last group that are moved back to the array
+  const int* used;      // lanes of each group that count: the others may repeat one of them
   std::int64_t stride;  // bytes from an element (of real_pairs: from a real number) to the next
   std::int64_t count;   // elements of the array: complex, or real numbers
   std::int64_t n;       // elements of a block: what the array lacks is zero
   std::int64_t pitch;   // bytes from block to block
+  std::int64_t ahead;   // bytes from here to what is moved next, for prefetching
   FftForm form;
   bool swap;       // exchange real and imaginary parts, which makes a transform inverse
   bool conjugate;  // negate imaginary parts (of the array)
@@ -58,15 +67,13 @@ struct FftMove {
 
 struct FftKernels {
   int lanes;
-  // Of a block in `data`; both buffers are overwritten.
-  void (*transform)(const FftLanePlan& plan, void* data, void* scratch);
-  void (*gather)(const FftMove& move, void* blocks);
-  void (*scatter)(const FftMove& move, const void* blocks);
-
+  int item;  // bytes of a real number of an array
+  // Of the block `in`, which may be `data` (and is where n is 1); both buffers are overwritten.
+  void (*transform)(const FftLanePlan& plan, const void* in, void* data, void* scratch);
   // The four-step algorithm between its two transforms: column j + l (lane l < columns) of the
   // n1 × n2 matrix times exp(-2 pi i (j + l) k / (n1 n2)) = outer[k] * inner[k][re, im][l] goes to
   // blocks of `lanes` rows k, in which it is element j + l: out points to that of j, and the next
-  // block is `pitch` bytes on.
+  // block is `pitch` bytes on. Without outer, inner is the product.
   void (*twist)(const void* block, std::int64_t n1, int columns, const void* outer,
                 const void* inner, void* out, std::int64_t pitch);
 
@@ -75,18 +82,26 @@ struct FftKernels {
   // twiddles[k] = exp(-2 pi i k / (2 h)) for 2 k <= h.
   void (*real_after)(void* block, std::int64_t h, const void* twiddles);
   void (*real_before)(void* block, std::int64_t h, const void* twiddles);
-  // Elements 0 … n / 2 of a block completed to a Hermitian sequence of odd length n, exchanged.
+  // Elements 0 … n / 2 of a block completed to a Hermitian sequence of length n, exchanged.
   void (*hermitian)(void* block, std::int64_t n);
 
-  // The same two on contiguous complex numbers, for k in [first, last) and h - k, 0 < k <= h / 2.
-  void (*real_after_long)(void* data, std::int64_t h, const void* twiddles, std::int64_t first,
-                          std::int64_t last, bool conjugate);
+  // Between arrays and blocks.
+  void (*gather)(const FftMove& move, void* blocks);
+  void (*scatter)(const FftMove& move, const void* blocks);
+
+  // real_after and real_before on contiguous complex numbers, of float64 on the side of the
+  // transform and the array's on the other, for k in [first, last) and h - k, where k <= h / 2.
+  // The former works in place, too.
+  void (*real_after_long)(const void* in, void* out, std::int64_t h, const void* twiddles,
+                          std::int64_t first, std::int64_t last, bool conjugate);
   void (*real_before_long)(const void* in, void* out, std::int64_t h, const void* twiddles,
                            std::int64_t first, std::int64_t last, bool conjugate);
   // out[i] = in[i] * factors[i] * scale over n contiguous complex numbers, the parts of in or out
-  // exchanged; out may be in.
-  void (*multiply)(const void* in, const void* factors, void* out, std::int64_t n, bool swap_in,
-                   bool swap_out, double scale);
+  // exchanged; from an array to float64 and back. out may be in.
+  void (*multiply_in)(const void* in, const void* factors, void* out, std::int64_t n, bool swap_in,
+                      bool swap_out, double scale);
+  void (*multiply_out)(const void* in, const void* factors, void* out, std::int64_t n, bool swap_in,
+                       bool swap_out, double scale);
 };
 
 }  // namespace arrayx::cpu

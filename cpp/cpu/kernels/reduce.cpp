@@ -5,16 +5,6 @@
 #include "../kernels.hpp"
 #include "../simd/vec.hpp"
 
-// At -O2 GCC leaves loops over arrays of registers alone, which keeps the arrays in memory.
-// Sanitizer builds do without: the checks of sixteen copies take minutes to compile.
-#if defined(__SANITIZE_ADDRESS__)
-#define ARRAYX_UNROLL
-#elif defined(__clang__)
-#define ARRAYX_UNROLL _Pragma("unroll")
-#else
-#define ARRAYX_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
 namespace {
@@ -181,9 +171,61 @@ struct Rows {
     fold(row, out);
   }
 
+  static constexpr bool is_extreme =
+      ops::same_type_v<Op, ops::Max> || ops::same_type_v<Op, ops::Min>;
+  ARRAYX_HD static V better(V x, V best) {
+    if constexpr (ops::same_type_v<Op, ops::Max>) {
+      return select(x > best, x, best);
+    } else {
+      return select(x < best, x, best);
+    }
+  }
+
+  // An extreme of n ≥ C floating numbers that is the same in whatever order it is found, since no
+  // zero, infinity or NaN has a part in it. False, with nothing written, where one may have. It
+  // takes a third of the time of combining in order, where NaN propagates and chunks are folded.
+  static bool plain_extreme(const char* p, int64_t n, A* out) {
+    constexpr int K = 4;
+    constexpr int64_t step = K * W, block = 64 * step;
+    const auto at = [p](int64_t i) { return V::load(p + i * int64_t(sizeof(T))); };
+    V best[K], doubt(A(0));
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) best[k] = at(0);
+    for (int64_t i = 0; i + W <= n;) {
+      const int64_t end = n - i < block ? n : i + block;
+      for (; i + step <= end; i += step) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) {
+          const V x = at(i + k * W);
+          doubt = doubt + (x - x);  // NaN after a NaN or an infinity
+          best[k] = better(x, best[k]);
+        }
+      }
+      for (; i + W <= end; i += W) {
+        const V x = at(i);
+        doubt = doubt + (x - x);
+        best[0] = better(x, best[0]);
+      }
+      if (any(doubt != doubt)) return false;
+    }
+    const V last = at(n - W);  // some of it once more
+    if (any(last - last != V(A(0)))) return false;
+    best[0] = better(last, better(best[1], best[0]));
+    best[0] = better(better(best[3], best[2]), best[0]);
+    A lanes[W];
+    best[0].store(lanes);
+    for (int i = 1; i < W; ++i) lanes[0] = Op::combine(lanes[0], lanes[i]);
+    if (lanes[0] == A(0)) return false;
+    *out = lanes[0];
+    return true;
+  }
+
   static void row(const char* p, int64_t n, A center, A* out) {
     n *= U;
     if (n < C) return partial_chunk(p, n, center, out);
+    if constexpr (is_extreme && ops::is_float_v<A>) {
+      if (plain_extreme(p, n, out)) return;
+    }
     A stack[60][U];
     int top = 0;
     int64_t count = 0;
@@ -352,6 +394,32 @@ struct Columns {
     }
   }
 
+  // n ≤ P rows: every lane holds one element, so a stripe is combined by halves as it is read.
+  template <class V>
+  ARRAYX_HD static void few_rows(const char* p, int64_t stride, int64_t n, const A* center,
+                                 A* out) {
+    constexpr int W = ops::lane_traits<V>::lanes;
+    V c, x[P];
+    if constexpr (W == 1) {
+      c = center ? *center : A{};
+    } else {
+      c = center ? V::load(center) : V(A(0));
+    }
+    for (int64_t r = 0; r < n; ++r) {
+      if constexpr (W == 1) {
+        x[r] = Op::map(convert_item<A>(load_item<T>(p + r * stride)), c);
+      } else {
+        x[r] = Op::map(load_as<T, A, W>(p + r * stride), c);
+      }
+    }
+    int64_t left = n;
+    for (int64_t half = P / 2; half > 0; half /= 2) {
+      for (int64_t i = 0; i + half < left; ++i) x[i] = Op::combine(x[i], x[i + half]);
+      if (left > half) left = half;
+    }
+    __builtin_memcpy(out, &x[0], sizeof(V));
+  }
+
   // lanes: P × width, stack: a level of `width` for each doubling of the number of chunks.
   static void segment(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
                       bool fused, A* lanes, A* stack, A* out) {
@@ -381,6 +449,20 @@ struct Columns {
                    i > 0);
       }
     } else {
+      if constexpr (vector) {
+        if (n <= P) {
+          constexpr int W = ops::vector_bytes / int(sizeof(A));
+          int64_t j = 0;
+          for (; j + W <= width; j += W) {
+            few_rows<Vec<A, W>>(in + j * sizeof(T), row_stride, n, center ? center + j : nullptr,
+                                out + j);
+          }
+          for (; j < width; ++j) {
+            few_rows<A>(in + j * sizeof(T), row_stride, n, center ? center + j : nullptr, out + j);
+          }
+          return;
+        }
+      }
       A* lanes = reinterpret_cast<A*>(workspace);
       A* centers = lanes + P * most_columns;
       A* stack = centers + P * most_columns;

@@ -910,8 +910,14 @@ ARRAYX_HD_NOINLINE Complex<V> complex_pow(Complex<V> z, Complex<V> w) {
   const V zero = constant<V>(0);
   const DoubleWord<V> r = log_modulus_double_word(z.re, z.im), t = angle_double_word(z.im, z.re);
   const DoubleWord<V> re = r * w.re + -(t * w.im), im = t * w.re + r * w.im;
-  const ReducedAngle<V> a = reduce(im.hi);
-  const DoubleWord<V> sum = two_sum(a.hi, a.lo + im.lo);
+  ReducedAngle<V> a = reduce(im.hi);
+  DoubleWord<V> sum = two_sum(a.hi, a.lo + im.lo);
+  const mask_t<V> huge = fabs(im.lo) > constant<V>(0x1p-8);
+  if (any(huge)) {  // the low part of a huge angle holds turns of its own
+    const ReducedAngle<V> b = reduce(sum.hi);
+    sum = choose(huge, two_sum(b.hi, b.lo + sum.lo), sum);
+    a.quadrant = a.quadrant + (bit_cast<int_t<V>>(select(huge, bit_cast<V>(b.quadrant), zero)));
+  }
   const SinCosParts<V> s = sin_cos_parts(ReducedAngle<V>{sum.hi, sum.lo, a.quadrant});
   const mask_t<V> extreme = exp_is_extreme(re.hi);
   const ScaledExp<V> e = scaled_exp(clamp(re.hi, 708), re.lo);

@@ -1,0 +1,197 @@
+"""Gathers, masks, nonzero, where and assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..cases import (
+    FLOATING,
+    FULL,
+    QUICK,
+    USUAL,
+    WIDTHS,
+    Case,
+    Operand,
+    Scale,
+    itemsize,
+    side,
+)
+
+DENSITIES = (0.01, 0.5, 0.99)
+
+
+def gathers(scale: Scale) -> Iterator[Case]:
+    """Yield take, take_along_axis and integer arrays as indices."""
+    for n in (scale.cached, scale.medium, scale.large):
+        for dtype in WIDTHS:
+            tier = USUAL if dtype in FLOATING else FULL
+            operands = {
+                "x": Operand((n,), dtype),
+                "i": Operand((n,), "int64", "below", high=n),
+            }
+            quick = QUICK if n == scale.medium and dtype == "float64" else tier
+            yield Case(
+                "indexing",
+                "take",
+                "xp.take(x, i, axis=0)",
+                operands,
+                spelled={"PyTorch": "xp.index_select(x, 0, i)"},
+                tier=quick,
+            )
+            yield Case("indexing", "x[i]", "x[i]", operands, tier=quick)
+    for dtype in FLOATING:
+        for shape in ((side(scale.large),) * 2, (scale.large // 16, 16)):
+            for axis in (0, 1):
+                operands = {
+                    "x": Operand(shape, dtype),
+                    "i": Operand((shape[axis],), "int64", "below", high=shape[axis]),
+                }
+                size = 2 * itemsize(dtype) * shape[0] * shape[1]
+                yield Case(
+                    "indexing",
+                    f"take, axis={axis}",
+                    f"xp.take(x, i, axis={axis})",
+                    operands,
+                    reads=size // 2,
+                    writes=size // 2,
+                    spelled={"PyTorch": f"xp.index_select(x, {axis}, i)"},
+                )
+        for axis in (0, 1):
+            shape = (side(4 * scale.medium),) * 2
+            yield Case(
+                "indexing",
+                f"take_along_axis, axis={axis}",
+                f"xp.take_along_axis(x, i, axis={axis})",
+                {
+                    "x": Operand(shape, dtype),
+                    "i": Operand(shape, "int64", "below", high=shape[axis]),
+                },
+                tier=QUICK if dtype == "float64" else USUAL,
+            )
+
+
+def masks(scale: Scale) -> Iterator[Case]:
+    """Yield selections by masks, and the positions of what is true."""
+    for n in (scale.cached, scale.medium, scale.large):
+        for density in DENSITIES:
+            chosen = Operand((n,), "bool", "mask", high=density)
+            for dtype in WIDTHS:
+                usual = dtype in FLOATING and (density == 0.5 or n != scale.medium)
+                yield Case(
+                    "indexing",
+                    f"x[mask of {density:.0%}]",
+                    "x[m]",
+                    {"x": Operand((n,), dtype), "m": chosen},
+                    reads=int(n * (1 + itemsize(dtype))),
+                    writes=int(n * itemsize(dtype) * density),
+                    tier=QUICK
+                    if usual and density == 0.5 and n == scale.large
+                    else USUAL
+                    if usual
+                    else FULL,
+                )
+            yield Case(
+                "indexing",
+                f"nonzero of {density:.0%}",
+                "xp.nonzero(m)",
+                {"m": chosen},
+                reads=n,
+                writes=int(8 * n * density),
+                spelled={"PyTorch": "xp.nonzero(m, as_tuple=True)"},
+            )
+    square = (side(scale.large),) * 2
+    for dtype in FLOATING:
+        yield Case(
+            "indexing",
+            "x[rows by mask]",
+            "x[m]",
+            {
+                "x": Operand(square, dtype),
+                "m": Operand(square[:1], "bool", "mask", high=0.5),
+            },
+        )
+        yield Case(
+            "indexing",
+            "x[mask of 50%]",
+            "x[m]",
+            {"x": Operand(square, dtype), "m": Operand(square, "bool", "mask", high=0.5)},
+        )
+    yield Case(
+        "indexing",
+        "nonzero of 10%",
+        "xp.nonzero(m)",
+        {"m": Operand(square, "bool", "mask", high=0.1)},
+        spelled={"PyTorch": "xp.nonzero(m, as_tuple=True)"},
+    )
+
+
+def wheres(scale: Scale) -> Iterator[Case]:
+    """Yield where with scalars, rows and mixed dtypes."""
+    square = (side(scale.large),) * 2
+    for dtype in FLOATING:
+        operands = {
+            "x": Operand(square, dtype),
+            "y": Operand(square, dtype, high=1.6),
+            "c": Operand(square, "bool", "mask", high=0.5),
+        }
+        size = operands["x"].nbytes
+        for operation, statement, reads in (
+            ("where(c, x, y)", "xp.where(c, x, y)", 2),
+            ("where(c, x, 0)", "xp.where(c, x, 0.0)", 1),
+            ("where(c, x, row)", "xp.where(c, x, y[:1, :])", 1),
+            ("where(c.T, x, y)", "xp.where(c.T, x, y)", 2),
+        ):
+            yield Case(
+                "indexing",
+                operation,
+                statement,
+                operands,
+                reads=reads * size + operands["c"].nbytes,
+                writes=size,
+            )
+
+
+def assignments(scale: Scale) -> Iterator[Case]:
+    """Yield x[...] = y in its forms."""
+    square = (side(scale.large),) * 2
+    n = square[0]
+    for dtype in ("float32", "float64", "int8"):
+        size = n * n * itemsize(dtype)
+        operands = {"x": Operand(square, dtype), "y": Operand(square, dtype, high=1.6)}
+        for statement, reads, writes in (
+            ("x[...] = 2", 0.0, 1.0),
+            ("x[...] = y", 1.0, 1.0),
+            ("x[...] = y.T", 1.0, 1.0),
+            ("x[...] = y[:1, :]", 0.0, 1.0),
+            ("x[::2] = y[::2]", 0.5, 0.5),
+            ("x[:, ::2] = 2", 0.5, 1.0),
+            ("x[:, 1:-1] = y[:, 2:]", 1.0, 1.0),
+        ):
+            yield Case(
+                "indexing",
+                statement,
+                statement,
+                operands,
+                reads=int(reads * size),
+                writes=int(writes * size),
+                changes="x",
+                tier=USUAL if dtype != "int8" else FULL,
+            )
+    length = scale.medium
+    for dtype in FLOATING:
+        operands = {
+            "x": Operand((length,), dtype),
+            "y": Operand((length,), dtype, high=1.6),
+            "m": Operand((length,), "bool", "mask", high=0.5),
+            "i": Operand((length // 2,), "int64", "below", high=length),
+        }
+        for statement in ("x[m] = 2", "x[m] = y[m]", "x[i] = 2"):
+            yield Case("indexing", statement, statement, operands, changes="x")
+
+
+def cases(scale: Scale) -> Iterator[Case]:
+    """Yield all kinds of indexing."""
+    yield from gathers(scale)
+    yield from masks(scale)
+    yield from wheres(scale)
+    yield from assignments(scale)

@@ -1,0 +1,660 @@
+"""The statistical and utility chapters: reductions, running sums and products, all, any and diff,
+compared with NumPy (in a wider dtype where results are rounded) over any axes and layout, from no
+element to millions."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strided import DTYPES, INTEGERS, REAL, Draw, alike, near, ours, same
+
+import arrayx as xp
+
+seeds = st.integers(0, 2**32 - 1)
+FLOATS = ["float32", "float64"]
+COMPLEX = ["complex64", "complex128"]
+NUMERIC = [*REAL, *COMPLEX]
+WIDER = {
+    "float32": "float64",
+    "float64": "longdouble",
+    "complex64": "complex128",
+    "complex128": "clongdouble",
+}
+# Beyond chunks, blocks, and the half million from which threads are used; with tails.
+LARGE_SHAPES = [
+    ((1_300_021,), 0),
+    ((600_011, 1), 0),
+    ((2, 600_011), 1),
+    ((400_009, 3), 0),
+    ((400_009, 3), 1),
+    ((1_237, 911), 0),
+    ((1_237, 911), 1),
+    ((1_237, 911), None),
+    ((97, 101, 103), (0, 2)),
+    ((97, 101, 103), (1,)),
+    ((7, 40_009, 5), (0, 1)),
+    ((7, 40_009, 5), (1, 2)),
+]
+
+
+def kind(dtype):
+    return np.dtype(dtype).kind
+
+
+def some_axes(draw, ndim):
+    """None, an axis, or a tuple of axes, from the front or from the back."""
+    form = draw.choice(["none", "one", "tuple"])
+    if form == "none" or (ndim == 0 and form == "one"):
+        return None
+    sign = [draw.choice([0, ndim]) for _ in range(ndim)]
+    axes = tuple(a - s for a, s in zip(range(ndim), sign, strict=True))
+    if form == "one":
+        return draw.choice(axes)
+    return tuple(draw.sample(axes, draw.randint(0, ndim)))
+
+
+def wide_dtype(dtype):
+    return {"i": "int64", "u": "uint64"}.get(kind(dtype), dtype)
+
+
+def eps(dtype):
+    return float(np.finfo(dtype).eps)
+
+
+def numpys(function, *args, **keywords):
+    with np.errstate(all="ignore"):
+        return np.asarray(function(*args, **keywords))
+
+
+def count(shape, axis):
+    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return math.prod(shape[a] for a in axes)
+
+
+# ---- sum and prod -----------------------------------------------------------------------------------
+
+
+def sum_slack(a, axis, keepdims, dtype):
+    """The error of a pairwise sum: runs of 16 additions in some lanes, then a tree."""
+    n = max(count(a.shape, axis), 1)
+    size = numpys(np.sum, np.abs(a).astype("float64"), axis=axis, keepdims=keepdims)
+    return (16 + math.log2(n)) * eps(dtype) / 2 * size
+
+
+def check_sum(x, a, axis=None, dtype=None, keepdims=False):
+    result = np.dtype(dtype or wide_dtype(a.dtype))
+    if result.kind not in "fc":
+        with np.errstate(all="ignore"):
+            same(x, numpys(np.sum, a.astype(result), axis=axis, keepdims=keepdims, dtype=result))
+        return
+    with np.errstate(all="ignore"):
+        cast = a.astype(result)
+    exact = numpys(np.sum, cast.astype(WIDER[result.name]), axis=axis, keepdims=keepdims)
+    near(x, exact, result, 1, sum_slack(cast, axis, keepdims, result))
+
+
+@given(seeds)
+def test_sums_of_any_array(seed):
+    draw = Draw(seed)
+    a = draw.array(draw.shape(max_dims=6, max_side=4), draw.choice(NUMERIC))
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    check_sum(xp.sum(ours(a), axis=axis, keepdims=keepdims), a, axis, None, keepdims)
+
+
+@given(seeds)
+def test_sums_in_another_dtype(seed):
+    draw = Draw(seed)
+    dtype, result = draw.choice(NUMERIC), draw.choice(NUMERIC)
+    a = draw.array(draw.shape(max_dims=4), dtype)
+    if kind(dtype) in "fc" and kind(result) in "iu":  # casts of what does not fit are undefined
+        a = np.where(np.isfinite(a) & (a.real >= 0) & (a.real < 100), a.real, 1).astype(dtype)
+    axis = some_axes(draw, a.ndim)
+    call = lambda: xp.sum(ours(a), axis=axis, dtype=getattr(xp, result))  # noqa: E731
+    if kind(dtype) == "c" and kind(result) != "c":
+        with pytest.raises(TypeError, match=r"sum: dtype .* must be complex"):
+            call()
+        return
+    check_sum(call(), a, axis, result)
+
+
+@given(seeds)
+def test_sums_and_products_of_truth_are_those_of_ones_and_zeros(seed):
+    draw = Draw(seed)
+    name = draw.choice(["sum", "prod"])
+    ours_of = getattr(xp, name)
+    a = draw.array(draw.shape(max_dims=5, max_side=4), "bool")
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    expected = getattr(np, name)(a, axis=axis, keepdims=keepdims, dtype=np.int64)
+    same(ours_of(ours(a), axis=axis, keepdims=keepdims), expected)
+    for dtype in ("uint8", "float32", "complex128"):
+        with np.errstate(all="ignore"):
+            cast = np.asarray(expected).astype(dtype)
+        x = ours_of(ours(a), axis=axis, keepdims=keepdims, dtype=getattr(xp, dtype))
+        same(x, cast)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std", "cumulative_sum", "cumulative_prod"])
+def test_other_statistics_of_truth_are_refused(name):
+    with pytest.raises(TypeError, match=f"{name}: x has dtype bool"):
+        getattr(xp, name)(xp.asarray([True, False]))
+
+
+@given(seeds)
+def test_integer_products_of_any_array(seed):
+    draw = Draw(seed)
+    a = draw.array(draw.shape(max_dims=6, max_side=4), draw.choice(INTEGERS))
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    result = draw.choice([None, *INTEGERS])
+    dtype = result or wide_dtype(a.dtype)
+    with np.errstate(all="ignore"):
+        expected = numpys(np.prod, a.astype(dtype), axis=axis, keepdims=keepdims, dtype=dtype)
+    dtype = getattr(xp, result) if result else None
+    same(xp.prod(ours(a), axis=axis, keepdims=keepdims, dtype=dtype), expected)
+
+
+@given(seeds)
+def test_floating_products_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice([*FLOATS, *COMPLEX])
+    shape = draw.shape(max_dims=6, max_side=4)
+    # Near one, so that no order of multiplications overflows.
+    a = 1 + 1e-3 * draw.numpy.standard_normal(shape)
+    if kind(dtype) == "c":
+        a = a + 1e-3j * draw.numpy.standard_normal(shape)
+    a = draw.layout(a.astype(dtype))
+    axis = some_axes(draw, a.ndim)
+    exact = numpys(np.prod, a.astype(WIDER[dtype]), axis=axis)
+    n = count(a.shape, axis)
+    near(xp.prod(ours(a), axis=axis), exact, np.dtype(dtype), 1, n * 4 * eps(dtype) * np.abs(exact))
+    for special in (0.0, math.inf, math.nan):
+        if a.size:
+            a[(0,) * a.ndim] = special
+            expected = numpys(np.prod, a.astype(WIDER[dtype]), axis=axis)
+            x = np.asarray(xp.prod(ours(a), axis=axis))
+            if kind(dtype) == "f":
+                assert (np.isnan(x) == np.isnan(expected)).all()
+                assert (np.isinf(x) == np.isinf(expected)).all()
+                assert ((x == 0) == (expected == 0)).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize(("shape", "axis"), LARGE_SHAPES)
+def test_large_sums(shape, axis, dtype):
+    draw = Draw(1)
+    if kind(dtype) in "iu":
+        info = np.iinfo(dtype)
+        a = draw.numpy.integers(info.min, info.max, shape, dtype, endpoint=True)
+    else:
+        # All positive: additions one after the other would lose a digit for each power of ten.
+        a = draw.numpy.random(shape).astype(dtype) + np.asarray(0.1, dtype)
+    check_sum(xp.sum(ours(a), axis=axis), a, axis)
+    strided = np.asfortranarray(a)
+    check_sum(xp.sum(ours(strided), axis=axis), a, axis)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_constant_sums_exactly_enough_along_every_axis(dtype):
+    """Naive sums of 0.1 in float32 are off by percents; NumPy's are along all axes but the last."""
+    value = np.asarray(0.1, dtype)
+    n = 3_000_000
+    for shape, axis in [((n,), 0), ((n, 1), 0), ((n // 3, 3), 0), ((2, n // 2), 1)]:
+        x = xp.sum(ours(np.full(shape, value)), axis=axis)
+        expected = float(value) * count(shape, axis)
+        np.testing.assert_allclose(np.asarray(x), expected, rtol=4 * eps(dtype))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integer_sums_and_products_wrap_at_64_bits(dtype):
+    info = np.iinfo(dtype)
+    wide = np.iinfo(wide_dtype(dtype))
+    a = np.full(1000, info.max, dtype)
+    modulus = 2**64
+    for n in (1, 9, 1000):
+        total, product = info.max * n, pow(info.max, n, modulus)
+        wrapped = [v % modulus - (modulus if wide.min < 0 and v % modulus > wide.max else 0)
+                   for v in (total, product)]  # fmt: skip
+        assert [int(xp.sum(ours(a[:n]))), int(xp.prod(ours(a[:n])))] == wrapped
+    x = xp.sum(ours(a), dtype=getattr(xp, dtype))
+    assert x.dtype == np.dtype(dtype) and int(x) == int(np.sum(a, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_infinities_and_nan_in_sums(dtype):
+    for n in (2, 100, 100_000):
+        for places, expected in [
+            ({0: math.inf}, math.inf),
+            ({n - 1: -math.inf}, -math.inf),
+            ({0: math.inf, n // 2: -math.inf}, math.nan),
+            ({n // 2: math.nan}, math.nan),
+            ({0: math.inf, n - 1: math.inf}, math.inf),
+        ]:
+            if len(places) == 2 and n == 2 and n // 2 == n - 1 and 0 not in places:
+                continue
+            a = np.ones(n, dtype)
+            for place, value in places.items():
+                a[place] = value
+            expected_array = np.asarray(expected, dtype)
+            alike(xp.sum(ours(a)), expected_array)
+            alike(xp.mean(ours(a)), expected_array)
+            alike(xp.sum(ours(np.stack([a, a], axis=1)), axis=0), np.asarray([expected] * 2, dtype))
+
+
+def test_zeros_keep_their_sign_in_sums_as_in_additions():
+    same(xp.sum(xp.zeros(0)), np.asarray(0.0))
+    assert float(xp.sum(xp.asarray([5.0, -5.0]))) == 0.0
+    assert math.copysign(1, float(xp.sum(xp.asarray([0.0, -0.0])))) == 1
+
+
+# ---- mean, var, std -----------------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_means_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice([*FLOATS, *COMPLEX])
+    a = draw.array(draw.shape(max_dims=6, max_side=4), dtype)
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    n = count(a.shape, axis)
+    total = numpys(np.sum, a.astype(WIDER[dtype]), axis=axis, keepdims=keepdims)
+    with np.errstate(all="ignore"):
+        exact = np.empty_like(total)  # part by part, so that infinities stay
+        if kind(dtype) == "c":
+            exact.real, exact.imag = total.real / n, total.imag / n
+        else:
+            exact = np.asarray(total / np.asarray(n, total.dtype))
+    slack = sum_slack(a, axis, keepdims, "float64") / max(n, 1)
+    near(xp.mean(ours(a), axis=axis, keepdims=keepdims), exact, np.dtype(dtype), 1, slack)
+
+
+def exact_variance(a, axis, correction, keepdims):
+    wide = a.astype(WIDER[a.dtype.name])
+    n = count(a.shape, axis)
+    with np.errstate(all="ignore"):
+        center = np.sum(wide, axis=axis, keepdims=True) / n
+        squares = np.sum((wide - center) ** 2, axis=axis, keepdims=keepdims)
+        divisor = n - correction
+        return np.asarray(squares / divisor if divisor > 0 else squares * math.nan)
+
+
+@given(seeds)
+def test_variances_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(FLOATS)
+    a = draw.array(draw.shape(max_dims=6, max_side=4), dtype)
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    n = count(a.shape, axis)
+    correction = draw.choice([0, 1, 0.5, -1, -0.25, n - 1, n - 0.5, n, n + 1])
+    exact = exact_variance(a, axis, correction, keepdims)
+    keywords = {"axis": axis, "correction": correction, "keepdims": keepdims}
+    with np.errstate(all="ignore"):
+        error = 32 * eps("float64") * np.abs(exact) + 1e-300
+        near(xp.var(ours(a), **keywords), exact, np.dtype(dtype), 1, error)
+        root = np.sqrt(exact)
+        near(xp.std(ours(a), **keywords), root, np.dtype(dtype), 1, 32 * eps("float64") * root)
+
+
+@pytest.mark.parametrize("function", [xp.var, xp.std])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_variances_without_degrees_of_freedom_are_nan(function, dtype):
+    for shape, axis, n in [((3, 4), None, 12), ((3, 4), 0, 3), ((3, 4), (), 1), ((0, 4), 0, 0)]:
+        x = xp.ones(shape, dtype=getattr(xp, dtype))
+        for correction in (n, n + 0.5, n + 100, math.inf):
+            result = function(x, axis=axis, correction=correction)
+            assert result.shape == np.ones(shape).sum(axis=axis).shape and result.dtype == x.dtype
+            assert bool(xp.all(xp.isnan(result)))
+        if n > 0:
+            assert not bool(xp.any(xp.isnan(function(x, axis=axis, correction=n - 0.5))))
+
+
+@pytest.mark.parametrize(("shape", "axis"), LARGE_SHAPES)
+def test_variances_keep_their_digits_where_the_mean_is_large(shape, axis):
+    draw = Draw(2)
+    for dtype, mean, tolerance in (("float32", 1e4, 1), ("float64", 1e9, 100)):
+        a = (mean + draw.numpy.standard_normal(shape)).astype(dtype)
+        exact = exact_variance(a, axis, 1, False)
+        # The mean itself is rounded, and so are the deviations from it.
+        slack = 1e3 * eps("float64") * exact + 4 * (eps("float64") * mean) ** 2
+        near(xp.var(ours(a), axis=axis, correction=1), exact, np.dtype(dtype), tolerance, slack)
+        root = np.sqrt(exact)
+        x = xp.std(ours(a), axis=axis, correction=1)
+        near(x, root, np.dtype(dtype), tolerance, slack / np.maximum(root, 1e-9))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_constant_has_no_variance(dtype):
+    for shape, axis in [((100_001,), None), ((1001, 77), 0), ((1001, 77), 1), ((1, 1), None)]:
+        x = xp.full(shape, 0.1, dtype=getattr(xp, dtype))
+        assert np.max(np.asarray(xp.var(x, axis=axis))) <= (0.1 * eps("float64")) ** 2 * 4
+
+
+def test_special_values_in_variances():
+    for value in (math.inf, -math.inf, math.nan):
+        x = xp.asarray([[1.0, value], [2.0, 3.0]])
+        assert np.isnan(np.asarray(xp.var(x, axis=0))).tolist() == [False, True]
+        assert np.isnan(np.asarray(xp.std(x)))
+
+
+# ---- max and min ----------------------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_extremes_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(REAL)
+    a = draw.array(draw.shape(max_dims=6, max_side=4), dtype)
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    for f, theirs in ((xp.max, np.max), (xp.min, np.min)):
+        nothing = a.size == 0 and numpys(np.sum, a, axis=axis).size > 0
+        if nothing:
+            with pytest.raises(ValueError, match="no element to choose from"):
+                f(ours(a), axis=axis, keepdims=keepdims)
+            continue
+        if a.size == 0:
+            expected = np.sum(a, axis=axis, keepdims=keepdims).astype(dtype)
+        else:
+            expected = numpys(theirs, a, axis=axis, keepdims=keepdims)
+        x = f(ours(a), axis=axis, keepdims=keepdims)
+        if kind(dtype) == "f":  # of equal zeros either may be taken
+            x, expected = x + 0.0, expected + np.zeros((), dtype)
+        alike(x, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32"])
+@pytest.mark.parametrize(("shape", "axis"), LARGE_SHAPES[1::2])
+def test_large_extremes(shape, axis, dtype):
+    a = Draw(3).values(shape, dtype)
+    for f, theirs in ((xp.max, np.max), (xp.min, np.min)):
+        for operand in (a, a[::-1]):
+            expected = numpys(theirs, operand, axis=axis)
+            x = f(ours(operand), axis=axis)
+            if kind(dtype) == "f":
+                x, expected = x + 0.0, expected + np.zeros((), dtype)
+            alike(x, expected)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_one_nan_is_found_wherever_it_is(dtype):
+    for n in (1, 7, 64, 1000, 70_001):
+        for place in {0, n // 3, n // 2, n - 1}:
+            a = np.linspace(-1, 1, n, dtype=dtype)
+            a[place] = math.nan
+            for f in (xp.max, xp.min, xp.sum, xp.mean, xp.prod):
+                assert math.isnan(f(ours(a)))
+                columns = np.asarray(f(ours(np.stack([a, np.ones_like(a)], axis=1)), axis=0))
+                assert np.isnan(columns).tolist() == [True, False]
+
+
+# ---- running sums and products ----------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_running_sums_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(NUMERIC)
+    a = draw.array(draw.shape(min_dims=1, max_dims=5, max_side=4), dtype)
+    axis = draw.randrange(-a.ndim, a.ndim)
+    keywords = {"axis": axis, "include_initial": draw.random() < 0.5}
+    result = draw.choice([None, *(d for d in NUMERIC if kind(d) == kind(dtype))])
+    out = np.dtype(result or wide_dtype(dtype))
+    x = xp.cumulative_sum(ours(a), dtype=result and getattr(xp, result), **keywords)
+    with np.errstate(all="ignore"):
+        cast = a.astype(out)
+    if out.kind in "iu":
+        same(x, numpys(np.cumulative_sum, cast, dtype=out, **keywords))
+        return
+    exact = numpys(np.cumulative_sum, cast.astype(WIDER[out.name]), **keywords)
+    size = numpys(np.cumulative_sum, np.abs(cast).astype("float64"), **keywords)
+    near(x, exact, out, 1, a.shape[axis] * eps(out) * size)
+
+
+@given(seeds)
+def test_running_products_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(NUMERIC)
+    a = draw.array(draw.shape(min_dims=1, max_dims=5, max_side=4), dtype)
+    if kind(dtype) in "fc":  # at most five factors that neither overflow nor make NaN of infinities
+        a = draw.layout(np.where(np.isfinite(a), a, 2).astype(dtype))
+    axis = draw.randrange(-a.ndim, a.ndim)
+    keywords = {"axis": axis, "include_initial": draw.random() < 0.5}
+    x = xp.cumulative_prod(ours(a), **keywords)
+    out = np.dtype(wide_dtype(dtype))
+    if out.kind in "iu":
+        same(x, numpys(np.cumulative_prod, a, dtype=out, **keywords))
+        return
+    exact = numpys(np.cumulative_prod, a.astype(WIDER[dtype]), **keywords)
+    near(x, exact, out, 1, 5 * 4 * eps(out) * np.abs(exact))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [(s, a if isinstance(a, int) else 1) for s, a in LARGE_SHAPES if len(s) < 3]
+)
+def test_large_running_sums(shape, axis, dtype):
+    draw = Draw(4)
+    if kind(dtype) in "iu":
+        info = np.iinfo(dtype)
+        a = draw.numpy.integers(info.min, info.max, shape, dtype, endpoint=True)
+    else:
+        a = draw.numpy.random(shape).astype(dtype)
+    axis = min(axis, len(shape) - 1)
+    x = xp.cumulative_sum(ours(a), axis=axis)
+    if kind(dtype) in "iu":
+        same(x, np.cumulative_sum(a, axis=axis, dtype=wide_dtype(dtype)))
+        return
+    exact = np.cumulative_sum(a.astype(WIDER[dtype]), axis=axis)
+    # Additions one after the other would be off by up to n units.
+    near(x, exact, np.dtype(dtype), 1, 1000 * eps(dtype) * np.abs(exact))
+
+
+def test_running_sums_and_products_need_an_axis_unless_there_is_one_dimension():
+    for f in (xp.cumulative_sum, xp.cumulative_prod):
+        same(
+            f(xp.asarray([1, 2, 3])), np.asarray([1, 3, 6] if f is xp.cumulative_sum else [1, 2, 6])
+        )
+        for x in (xp.ones((2, 2)), xp.asarray(1.0), xp.ones((1, 1, 1))):
+            with pytest.raises(ValueError, match="axis is None"):
+                f(x)
+        for axis in (2, -3):
+            with pytest.raises(IndexError, match=f"axis {axis}"):
+                f(xp.ones((2, 2)), axis=axis)
+        same(
+            f(xp.ones((2, 0)), axis=1, include_initial=True),
+            np.full((2, 1), f is not xp.cumulative_sum, float),
+        )
+        same(f(xp.ones((0, 2)), axis=1, include_initial=True), np.ones((0, 3)))
+
+
+# ---- all and any ------------------------------------------------------------------------------------------
+
+
+@given(seeds)
+def test_all_and_any_of_any_array(seed):
+    draw = Draw(seed)
+    a = draw.array(draw.shape(max_dims=6, max_side=4), draw.choice(DTYPES))
+    if draw.random() < 0.5 and a.size:
+        a[...] = draw.choice([0, 1])
+        a[tuple(draw.randrange(n) for n in a.shape)] = draw.choice([0, 1])
+    axis, keepdims = some_axes(draw, a.ndim), draw.random() < 0.5
+    for f, theirs in ((xp.all, np.all), (xp.any, np.any), (xp.count_nonzero, np.count_nonzero)):
+        same(f(ours(a), axis=axis, keepdims=keepdims), theirs(a, axis=axis, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
+def test_one_element_among_millions_decides(dtype):
+    a = np.ones(1_200_007, dtype)
+    x = ours(a)
+    for place in (0, 1, 31, 700_000, 1_200_006):
+        a[place] = 0
+        assert not bool(xp.all(x)) and int(xp.count_nonzero(x)) == a.size - 1
+        matrix = xp.reshape(x[:1_200_000], (1200, 1000)).T
+        assert bool(xp.all(matrix)) == (place >= 1_200_000)
+        a[place] = 1
+        assert bool(xp.all(x))
+    a[...] = 0
+    for place in (0, 1, 31, 700_000, 1_200_006):
+        a[place] = 1
+        assert bool(xp.any(x)) and int(xp.count_nonzero(x)) == 1
+        a[place] = 0
+        assert not bool(xp.any(x))
+
+
+def test_what_counts_as_true():
+    values = [0.0, -0.0, math.nan, 5e-324, math.inf]
+    assert [bool(xp.any(xp.asarray([v]))) for v in values] == [False, False, True, True, True]
+    for z, expected in [
+        (0j, False),
+        (complex(-0.0, -0.0), False),
+        (1j, True),
+        (complex(0, math.nan), True),
+    ]:
+        assert bool(xp.all(xp.asarray([z]))) == bool(xp.any(xp.asarray(z))) == expected
+
+
+# ---- diff -------------------------------------------------------------------------------------------------
+
+
+def differences(a, axis, n, prepend, append):
+    parts = [p for p in (prepend, a, append) if p is not None]
+    out = np.concatenate(parts, axis=axis)
+    for _ in range(n):
+        length = out.shape[axis]
+        later = np.take(out, range(1, length), axis=axis)
+        out = later - np.take(out, range(max(length - 1, 0)), axis=axis)
+    return out
+
+
+@given(seeds)
+def test_differences_of_any_array(seed):
+    draw = Draw(seed)
+    dtype = draw.choice(NUMERIC)
+    shape = draw.shape(min_dims=1, max_dims=5, max_side=4)
+    a = draw.array(shape, dtype)
+    axis, n = draw.randrange(-a.ndim, a.ndim), draw.randint(0, 5)
+    ends = []
+    for _ in range(2):
+        end = list(shape)
+        end[axis] = draw.randint(0, 3)
+        ends.append(draw.choice([None, draw.array(tuple(end), dtype)]))
+    with np.errstate(all="ignore"):
+        expected = differences(a, axis, n, *ends)
+    prepend, append = (end if end is None else ours(end) for end in ends)
+    alike(xp.diff(ours(a), axis=axis, n=n, prepend=prepend, append=append), expected)
+
+
+def test_differences_promote():
+    a, b = np.asarray([1, 5, 2], "int8"), np.asarray([0.5], "float32")
+    expected = np.asarray([0.5, 4, -3], "float32")
+    same(xp.diff(ours(a), prepend=ours(b)), expected)
+    x = xp.diff(ours(a), n=0, append=ours(b))
+    same(x, np.asarray([1, 5, 2, 0.5], "float32"))
+    with pytest.raises(TypeError, match="uint64"):
+        xp.diff(ours(a), append=xp.asarray([1], dtype=xp.uint64))
+
+
+def test_bad_differences():
+    x = xp.ones((2, 3))
+    for call, error, words in [
+        (lambda: xp.diff(x, n=-1), ValueError, "n is -1"),
+        (lambda: xp.diff(x, axis=2), IndexError, "axis 2"),
+        (lambda: xp.diff(xp.asarray(1.0)), IndexError, "0 dimensions"),
+        (lambda: xp.diff(x, prepend=xp.ones((3, 1))), ValueError, r"prepend has shape \(3, 1\)"),
+        (lambda: xp.diff(x, append=xp.ones(3)), ValueError, r"append has shape \(3,\)"),
+        (lambda: xp.diff(xp.asarray([True, False])), TypeError, "bool"),
+    ]:
+        with pytest.raises(error, match=words):
+            call()
+
+
+def test_large_differences():
+    a = Draw(5).numpy.integers(0, 1000, (1001, 503))
+    for axis, n in itertools.product((0, 1), (1, 3)):
+        same(xp.diff(ours(a), axis=axis, n=n), np.diff(a, axis=axis, n=n))
+        same(xp.diff(ours(a.T), axis=axis, n=n), np.diff(a.T, axis=axis, n=n))
+
+
+# ---- arguments ----------------------------------------------------------------------------------------------
+
+REDUCTIONS = [xp.sum, xp.prod, xp.mean, xp.var, xp.std, xp.max, xp.min, xp.all, xp.any]
+
+
+@pytest.mark.parametrize("function", REDUCTIONS)
+def test_axes_are_checked(function):
+    x = xp.ones((2, 3))
+    for axis in (2, -3, (0, 2)):
+        with pytest.raises(IndexError, match=r"axis -?\d is out of range"):
+            function(x, axis=axis)
+    for axis in ((0, 0), (1, -1)):
+        with pytest.raises(ValueError, match="twice"):
+            function(x, axis=axis)
+    for axis in (1.0, "0", (0, None)):
+        with pytest.raises(TypeError, match="axis"):
+            function(x, axis=axis)
+    with pytest.raises(IndexError):
+        function(xp.asarray(1.0), axis=0)
+    with pytest.raises(TypeError):
+        function(x, 0)
+
+
+@pytest.mark.parametrize("function", REDUCTIONS)
+def test_no_axes_reduce_nothing(function):
+    a = Draw(6).numpy.random((3, 4)) + 0.5
+    x = function(ours(a), axis=())
+    if function in (xp.all, xp.any):
+        same(x, np.ones((3, 4), bool))
+    elif function in (xp.var, xp.std):
+        same(x, np.zeros((3, 4)))
+    else:
+        same(x, a)
+    x[...] = xp.zeros_like(x)
+    assert a.all()
+
+
+@pytest.mark.parametrize("function", REDUCTIONS)
+def test_nothing_to_reduce(function):
+    for shape, axis in [((0,), None), ((0, 3), 0), ((2, 0, 3), (1, 2)), ((0, 0), None)]:
+        x = xp.ones(shape)
+        if function in (xp.max, xp.min):
+            with pytest.raises(ValueError, match=f"{function.__name__}: x has shape"):
+                function(x, axis=axis)
+            continue
+        value = {xp.sum: 0.0, xp.prod: 1.0, xp.all: True, xp.any: False}.get(function, math.nan)
+        alike(function(x, axis=axis), np.full(np.ones(shape).sum(axis=axis).shape, value))
+    same(
+        function(xp.ones((0, 3)), axis=1),
+        np.zeros(0, bool if function in (xp.all, xp.any) else float),
+    )
+
+
+@pytest.mark.parametrize(
+    ("function", "allowed"),
+    [
+        (xp.sum, "biufc"),
+        (xp.prod, "biufc"),
+        (xp.mean, "fc"),
+        (xp.var, "f"),
+        (xp.std, "f"),
+        (xp.max, "iuf"),
+        (xp.min, "iuf"),
+        (xp.all, "biufc"),
+        (xp.any, "biufc"),
+        (xp.cumulative_sum, "iufc"),
+        (xp.cumulative_prod, "iufc"),
+        (xp.diff, "iufc"),
+    ],
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(function, allowed, dtype):
+    x = xp.ones(3, dtype=getattr(xp, dtype))
+    if kind(dtype) not in allowed:
+        with pytest.raises(TypeError, match=f"{function.__name__}: x has dtype {dtype}"):
+            function(x)
+        return
+    expected = dtype
+    if function in (xp.all, xp.any):
+        expected = "bool"
+    elif function in (xp.sum, xp.prod, xp.cumulative_sum, xp.cumulative_prod):
+        expected = "int64" if dtype == "bool" else wide_dtype(dtype)
+    assert function(x).dtype == getattr(xp, expected)
