@@ -26,6 +26,13 @@ struct memory_type<Boolean> {
   using type = u8;
 };
 
+// Items of two vectors by turns, from their lower or upper halves.
+template <int Half, class V, int... I>
+ARRAYX_HD V interleave_half(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int n = sizeof...(I);
+  return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
+}
+
 // ---- casts
 // ----------------------------------------------------------------------------------------
 
@@ -60,7 +67,18 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
     }
   } else if constexpr (ops::is_complex_v<B>) {
     using b = decltype(B::re);
-    for (i64 i = 0; i < n; ++i) {
+    constexpr int wider = sizeof(A) > sizeof(b) ? sizeof(A) : sizeof(b);
+    constexpr int lanes = ops::vector_bytes / wider;
+    using Parts = Vec<b, lanes>;
+    using Indices = std::make_integer_sequence<int, lanes>;
+    const Parts zero(b(0));
+    i64 i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      const Parts re = ops::convert<Parts>(Vec<A, lanes>::load(p + i * sizeof(A)));
+      interleave_half<0>(re, zero, Indices{}).store(q + i * sizeof(B));
+      interleave_half<1>(re, zero, Indices{}).store(q + i * sizeof(B) + sizeof(Parts));
+    }
+    for (; i < n; ++i) {  // numbers become complex without a choice: one at a time is the same
       A value;
       std::memcpy(&value, p + i * sizeof(A), sizeof value);
       const b part[2] = {static_cast<b>(value), b(0)};
@@ -151,12 +169,6 @@ inline constexpr int square_side = [] {
   return sizeof(T) == 16 ? 4 : n > 16 ? 16 : n;
 }();
 
-template <int Half, class V, int... I>
-ARRAYX_HD V interleave_half(V a, V b, std::integer_sequence<int, I...>) {
-  constexpr int n = sizeof...(I);
-  return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
-}
-
 template <class T, bool Stream = false>
 ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 out_row) {
   constexpr int n = square_side<T>;
@@ -244,6 +256,22 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
                 rows - whole, columns);
 }
 
+// Writes an item n times: whole vectors, of which the last may cover what the one before wrote.
+template <class T>
+ARRAYX_HD void repeat(const char* in, char* out, i64 n) {
+  constexpr i64 size = sizeof(T), width = ops::vector_bytes;
+  const i64 bytes = n * size;
+  if (bytes < width) {
+    for (i64 b = 0; b < bytes; b += size) copy_item<T>(in, out + b);
+    return;
+  }
+  char pattern[width];
+  for (i64 b = 0; b < width; b += size) copy_item<T>(in, pattern + b);
+  const auto v = Vec<u8, width>::load(pattern);
+  for (i64 b = 0; b + width <= bytes; b += width) v.store(out + b);
+  v.store(out + bytes - width);
+}
+
 template <class T>
 void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t rows,
              std::int64_t columns) {
@@ -257,12 +285,7 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
     }
     copy_items<T>(in, {si.row, size}, out, {so.row, size}, rows, columns);
   } else if (so.column == size && si.column == 0) {
-    for (i64 r = 0; r < rows; ++r) {
-      T item;
-      __builtin_memcpy(&item, in + r * si.row, size);
-      char* q = out + r * so.row;
-      for (i64 c = 0; c < columns; ++c) __builtin_memcpy(q + c * size, &item, size);
-    }
+    for (i64 r = 0; r < rows; ++r) repeat<T>(in + r * si.row, out + r * so.row, columns);
   } else if (so.column == size && si.row == size) {
     transpose<T>(in, si.column, out, so.row, rows, columns);
   } else if (so.row == size && si.column == size) {

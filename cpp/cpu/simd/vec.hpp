@@ -175,7 +175,23 @@ ARRAYX_HD To convert(Vec<T, N> x) {
   if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<f64, 4>>)
     return To(_mm256_cvtps_pd(x.v));
 #endif
-  return To(__builtin_convertvector(x.v, typename To::native));
+  // Beyond a factor of two in width it takes lanes apart, so there are steps.
+  using R = scalar_t<To>;
+  constexpr int from = sizeof(T), to = sizeof(R);
+  if constexpr (is_float_v<T> && !is_float_v<R> && to < 4) {
+    return convert<To>(convert<Vec<i32, N>>(x));
+  } else if constexpr (!is_float_v<T> && is_float_v<R> && from < 4) {
+    return convert<To>(convert<Vec<i32, N>>(x));
+  } else if constexpr (!is_float_v<T> && !is_float_v<R> && (to > 2 * from || from > 2 * to)) {
+    using Step = ints_of_width<(to > from ? 2 * from : from / 2)>;
+    if constexpr (is_signed_v<T>) {
+      return convert<To>(convert<Vec<typename Step::s, N>>(x));
+    } else {
+      return convert<To>(convert<Vec<typename Step::u, N>>(x));
+    }
+  } else {
+    return To(__builtin_convertvector(x.v, typename To::native));
+  }
 }
 
 // Two halves of a vector, and back. In registers where there is an instruction: through memory, a
