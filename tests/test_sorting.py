@@ -11,26 +11,20 @@ import arrayx as xp
 seeds = st.integers(0, 2**32 - 1)
 
 
-def line_order(line, descending):
-    """The positions that sort a one-dimensional array; ties in their order, NaN last."""
-    if line.dtype.kind not in "fc":
-        _, rank = np.unique(line, return_inverse=True)
-        return np.argsort(-rank if descending else rank, kind="stable")
-    sign = -1 if descending else 1
-    parts = []
-    for part in (line.real, line.imag):
-        number = np.where(np.isnan(part), 0, sign * part) + 0.0  # one zero
-        parts.append((number, np.isnan(part)))
-    (real, no_real), (imaginary, no_imaginary) = parts
-    return np.lexsort((imaginary, real, 2 * no_real + no_imaginary))
-
-
 def order(a, axis, descending):
+    """The positions that sort lines along an axis; ties in their order, NaN last."""
     lines = np.moveaxis(a, axis, -1)
-    out = np.empty(lines.shape, np.int64)
-    for at in np.ndindex(lines.shape[:-1]):
-        out[at] = line_order(lines[at], descending)
-    return np.moveaxis(out, -1, axis)
+    if a.dtype.kind not in "fc":
+        _, rank = np.unique(lines, return_inverse=True)
+        found = np.argsort(-rank if descending else rank, axis=-1, kind="stable")
+    else:
+        parts = []
+        for part in (lines.real, lines.imag):
+            number = np.where(np.isnan(part), 0, -part if descending else part) + 0.0  # one zero
+            parts.append((number, np.isnan(part)))
+        (real, no_real), (imaginary, no_imaginary) = parts
+        found = np.lexsort((imaginary, real, 2 * no_real + no_imaginary), axis=-1)
+    return np.moveaxis(found, -1, axis)
 
 
 def check(a, axis, descending):
@@ -60,9 +54,56 @@ def test_long_lines(dtype, n):
         check(a[::-1], 0, True)
 
 
+# Lengths around those at which another way of sorting takes over, and odd numbers of lines.
+SHORT = [*range(1, 71), 95, 96, 97, 1023, 1024, 1025, 4095, 4096, 4097]
+
+
+def many_short(dtype):
+    """Lines enough to be sorted side by side, and some more."""
+    return 256 // np.dtype(dtype).itemsize + 5
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_lines_of_every_short_length(dtype):
+    draw = Draw(5)
+    for n in SHORT:
+        lines = many_short(dtype) if n <= 70 else 3
+        check(draw.values((n, lines), dtype), 0, n % 2 == 0)
+        check(draw.values((lines, n), dtype), 1, n % 2 == 1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [2, 7, 31, 64, 65, 1000])
+def test_short_lines_along_every_axis_of_any_layout(dtype, n):
+    draw = Draw(n)
+    for axis in range(3):
+        shape = [5, 29]
+        shape.insert(axis, n)
+        a = draw.layout(draw.values(tuple(shape), dtype))
+        for descending in [False, True]:
+            check(a, axis - 3 * (n % 2), descending)
+
+
+@pytest.mark.parametrize("n", [40, 96, 1000, 4096, 5000])
+@pytest.mark.parametrize("dtype", ["int16", "uint32", "int64", "uint64", "float32", "float64"])
+def test_keys_that_differ_in_some_bits_only(dtype, n):
+    """Bits that all keys share are not sorted by; those that differ may be few, low or high."""
+    draw = Draw(n)
+    unsigned = np.dtype(f"u{np.dtype(dtype).itemsize}")
+    size = 8 * unsigned.itemsize
+    shape = (many_short(dtype) if n < 64 else 5, n)
+    values = draw.numpy.integers(0, np.iinfo(unsigned).max, shape, unsigned, endpoint=True)
+    # Widths around the digits of a sort by 8 or 11 bits, and around half a key.
+    for width in [1, 7, 8, 9, 11, 12, 16, 17, 22, 23, 32, 33, 34, size]:
+        for low in {low for low in (0, 3, size - width) if 0 <= low <= size - width}:
+            some = unsigned.type((1 << width) - 1 << low)
+            keys = values & some | np.invert(some) & values[0, 0]
+            check(keys.view(dtype), 1, width % 2 == 0)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint64", "float32", "float64", "complex128"])
-def test_long_lines_with_a_pattern(dtype):
-    n = 100_000
+@pytest.mark.parametrize("n", [48, 70, 1024, 4100, 100_000])
+def test_lines_with_a_pattern(dtype, n):
     ramp = np.arange(n)
     # Sorted, reversed, all equal, one low bit, a large bucket of equal high bits, a few runs.
     for values in [
@@ -70,11 +111,35 @@ def test_long_lines_with_a_pattern(dtype):
         n - ramp,
         ramp * 0 + 3,
         ramp % 2,
-        ramp // 1000 * (ramp % 7 > 5),
-        ramp % 300,
+        ramp // (n // 40) * (ramp % 7 > 5),
+        ramp % (n // 16),
     ]:
-        check(values.astype(dtype), 0, False)
-        check(values.astype(dtype), 0, True)
+        lines = np.stack([values.astype(dtype)] * (1 if n > 70 else 37))
+        check(lines, 1, False)
+        check(lines, 1, True)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "float64", "complex64"])
+def test_ties_keep_their_order(dtype):
+    for n in [17, 64, 70, 1000, 5000, 70_000]:
+        line = np.arange(n) // 3 % 2  # half of a line are ties, in threes
+        x = ours(np.tile(line.astype(dtype), (max(1, 20_000 // n), 1)))
+        zeros, ones = np.flatnonzero(line == 0), np.flatnonzero(line)
+        assert (np.asarray(xp.argsort(x)) == [*zeros, *ones]).all()
+        assert (np.asarray(xp.argsort(x, descending=True)) == [*ones, *zeros]).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "float32", "float64", "complex64"])
+def test_any_number_of_threads_gives_the_same_order(dtype, threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    draw = Draw(11)
+    with threadpoolctl.threadpool_limits(threads, "openmp"):
+        for shape in [(9001, 33), (50, 6007), (300_007, 1)]:
+            a = draw.values(shape, dtype)
+            for axis in [0, 1]:
+                check(a, axis, False)
+                check(a, axis, True)
 
 
 @pytest.mark.parametrize("descending", [False, True])

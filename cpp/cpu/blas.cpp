@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../array/error.hpp"
+#include "fork.hpp"
 
 namespace arrayx::cpu {
 
@@ -91,7 +92,7 @@ template const Lapack<std::complex<double>>& lapack();
 
 namespace {
 
-std::mutex limit_mutex;
+ForkMutex limit_mutex{1};
 int limits = 0;  // OneBlasThread objects alive
 int threads_before = 1;
 

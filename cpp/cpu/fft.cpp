@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine.hpp"
+#include "fork.hpp"
 #include "kernels.hpp"
 #include "kernels/fft_kernels.hpp"
 #include "parallel.hpp"
@@ -320,7 +321,7 @@ class PlanCache {
     Key key;
     std::shared_ptr<const Plan> plan;
   };
-  std::mutex mutex_;
+  ForkMutex mutex_{0};
   std::list<Entry> order_;  // most recently used first
   std::map<Key, std::list<Entry>::iterator> entries_;
   int64_t held_ = 0;

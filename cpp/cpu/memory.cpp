@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine.hpp"
+#include "fork.hpp"
 
 namespace arrayx::cpu {
 
@@ -57,7 +58,7 @@ struct ThreadBlocks {
 
 // Never destroyed: arrays may be freed while the process exits.
 struct Threads {
-  std::mutex mutex;
+  ForkMutex mutex{3};
   std::list<ThreadBlocks*> all;
 };
 Threads& threads() {
@@ -264,7 +265,7 @@ class BlockCache {
     }
   }
 
-  std::mutex mutex_;
+  ForkMutex mutex_{2};
   std::list<Block> by_age_;  // most recently freed first
   std::multimap<std::size_t, std::list<Block>::iterator> by_size_;
   std::int64_t cached_ = 0, limit_ = 0;

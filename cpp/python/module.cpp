@@ -41,7 +41,7 @@ void bind_process(py::module_& module) {
   module.def(
       "synchronize",
       [](std::optional<Device> device) {
-        py::gil_scoped_release release;
+        const WithoutGil guard;
         backend(or_default(device)).synchronize();
       },
       py::arg("device") = py::none(), "synchronize($module, /, device=None)\n--\n\n");

@@ -6,6 +6,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <optional>
 #include <string>
 
@@ -135,7 +138,18 @@ class WithoutGil {
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
   ~WithoutGil() {
-    if (state_) PyEval_RestoreThread(state_);
+    if (!state_) return;
+#if defined(__GLIBCXX__)
+    // Python ends threads that want the lock back after the interpreter has ended, by unwinding
+    // them, which no destructor survives. They wait instead, as Python's own do from 3.14 on.
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (const abi::__forced_unwind&) {
+      for (;;) pause();
+    }
+#else
+    PyEval_RestoreThread(state_);
+#endif
   }
 
  private:

@@ -1,0 +1,371 @@
+"""Arrays larger than a core's caches, which the CPU engine copies, combines, gathers and reduces in
+ways of their own; compared with NumPy, bit for bit."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from strided import INTEGERS, Draw, alike, near, ours, same
+
+import arrayx as xp
+
+# One dtype of every item size.
+SIZES = ["int8", "uint16", "float32", "int64", "complex128"]
+WIDER = {"int8": "int16", "uint16": "int32", "float32": "float64", "int64": "int64"}
+BYTES = (1 << 24) + (1 << 16)  # a little more than results have that go past the caches
+
+
+def whole(shape, dtype, seed=0):
+    """Finite values whose sums of a few are exact; (n, -1) is of at least BYTES."""
+    if -1 in shape:
+        others = -math.prod(shape) * np.dtype(dtype).itemsize
+        shape = tuple(-(-BYTES // others) if s == -1 else s for s in shape)
+    rng = np.random.default_rng(seed)
+    size = math.prod(shape)
+    if np.dtype(dtype).kind in "iu":
+        info = np.iinfo(dtype)
+        return rng.integers(info.min, info.max, size, dtype, endpoint=True).reshape(shape)
+    values = rng.integers(-99, 100, size, np.int8).astype(dtype)
+    if np.dtype(dtype).kind == "c":
+        values.imag = rng.integers(-99, 100, size, np.int8)
+    return values.reshape(shape)
+
+
+def square(dtype, seed=0):
+    side = math.isqrt(BYTES // np.dtype(dtype).itemsize) | 1
+    return whole((side, side), dtype, seed)
+
+
+class TestCopies:
+    @pytest.mark.parametrize("dtype", SIZES)
+    @pytest.mark.parametrize(
+        "shape",
+        [
+            (4099, -1),
+            (1024, -1),
+            (129, -1),
+            (-1, 3),
+            (2, -1),
+            (63, 127, -1),
+            (32, -1, 5),
+            (7, 64, -1, 9),
+        ],
+    )
+    def test_of_permuted_dimensions(self, shape, dtype):
+        a = whole(shape, dtype)
+        permutations = list(itertools.permutations(range(a.ndim)))
+        for order in permutations[1:] if a.ndim < 4 else permutations[5::9]:
+            copy = xp.permute_dims(ours(a), order).copy()
+            assert np.asarray(copy).flags.c_contiguous
+            same(copy, a.transpose(order))
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    @pytest.mark.parametrize("steps", [(1, -1), (-1, 1), (1, 2)])
+    def test_of_steps(self, steps, dtype):
+        side = len(square(dtype))
+        a = whole([side * abs(step) for step in steps], dtype)[:: steps[0], :: steps[1]]
+        same(ours(a).copy(), a)
+        same(ours(a.T).copy(), a.T)
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    @pytest.mark.parametrize(("start", "pad"), [(0, 0), (7, 1), (5, 64)])
+    def test_into_a_part_of_an_array(self, start, pad, dtype):
+        """Rows that begin anywhere in a cache line; nothing beside them is written."""
+        a = whole((-1, 1031), dtype)
+        for source in (a, a.T):
+            rows, columns = source.shape
+            memory = np.full(start + rows * (columns + pad) + 64, 77, dtype)
+            expected = memory.copy()
+            mine, theirs = (
+                m[start : start + rows * (columns + pad)].reshape(rows, -1)[:, :columns]
+                for m in (memory, expected)
+            )
+            ours(mine)[...] = ours(source)
+            theirs[...] = source
+            assert memory.tobytes() == expected.tobytes()
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    @pytest.mark.parametrize("start", [1, 6])
+    def test_from_a_part_of_an_array(self, start, dtype):
+        a = whole((-1, 2053), dtype)
+        b = a.reshape(-1)[start : start + a.size - 2053].reshape(-1, 2053)
+        same(ours(b).copy(), b)
+        same(ours(b.T).copy(), b.T)
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_an_array_to_its_own_transpose(self, dtype):
+        a = square(dtype)
+        x = ours(a.copy())
+        x[...] = x.T
+        same(x, a.T)
+
+    @pytest.mark.parametrize("to", ["int8", "float32", "float64", "complex128"])
+    @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32"])
+    def test_to_another_dtype(self, dtype, to):
+        rows = BYTES // np.dtype(to).itemsize // 4099 + 1
+        a = whole((rows, 4099), dtype)
+        for b in (a, a.T):
+            same(xp.astype(ours(b), getattr(xp, to)), b.astype(to))
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_parts_put_together(self, dtype):
+        a = square(dtype)
+        x = ours(a)
+        same(xp.concat([x.T, x]), np.concatenate([a.T, a]))
+        same(xp.reshape(x.T, (-1,)), a.T.reshape(-1))
+        same(xp.roll(x.T, 5, axis=1), np.roll(a.T, 5, axis=1))
+        same(xp.broadcast_to(x[:, :1], x.shape).copy(), np.broadcast_to(a[:, :1], a.shape))
+        same(xp.tril(x.T), np.tril(a.T))
+
+
+class TestLoops:
+    """Operands of which some are transposed, broadcast, cast or the output itself."""
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_transposed_and_broadcast_operands(self, dtype):
+        a, b = square(dtype, 1), square(dtype, 2)
+        x, y = ours(a), ours(b)
+        same(x + y, a + b)
+        same(x + x.T, a + a.T)
+        same(x[:-3, 1:] + y.T[3:, 1:], a[:-3, 1:] + b.T[3:, 1:])
+        same(x + y[0], a + b[0])
+        same(x.T + y[0], a.T + b[0])
+        same(x.T + y[:, :1], a.T + b[:, :1])
+        same(x + 1, a + a.dtype.type(1))
+
+    @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "int64"])
+    def test_of_several_dtypes(self, dtype):
+        a, b = square(dtype, 1), square(dtype, 2)
+        x, y = ours(a), ours(b)
+        same(x < y.T, a < b.T)
+        same(xp.where(x < y.T, x, y.T), np.where(a < b.T, a, b.T))
+        same(x.T + xp.astype(y, getattr(xp, WIDER[dtype])), a.T + b.astype(WIDER[dtype]))
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_in_place(self, dtype):
+        a, b = square(dtype, 1), square(dtype, 2)
+        for p, q in [(a, b), (a.T, b), (a[:, 1:], b.T[:, 1:])]:
+            x = ours(p.copy())
+            x += ours(q)
+            same(x, p + q)
+        x = ours(a.copy())
+        x += x.T
+        same(x, a + a.T)
+        x = ours(a.copy())
+        x[1:] += x[:-1]
+        expected = a.copy()
+        expected[1:] += a[:-1]
+        same(x, expected)
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    @pytest.mark.parametrize("start", [1, 7])
+    def test_into_a_part_of_an_array(self, start, dtype):
+        a = whole((-1,), dtype)
+        memory = np.zeros(start + a.size + 9, dtype)
+        y = ours(memory[start:-9])
+        y[...] = ours(a)
+        y += ours(a)
+        same(y[: a.size - start] + ours(a[start:]), (a + a)[: a.size - start] + a[start:])
+        expected = np.concatenate([np.zeros(start, dtype), a + a, np.zeros(9, dtype)])
+        assert memory.tobytes() == expected.tobytes()
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_of_one_operand_are_as_those_of_its_rows(self, dtype):
+        a = np.abs(whole((-1, 4097), dtype))
+        for f in (xp.exp, xp.sqrt, xp.sin):
+            rows = np.stack([np.asarray(f(ours(row))) for row in a])
+            same(f(ours(a)), rows)
+            same(f(ours(a.T)), rows.T)
+
+
+def indices(rng, n, size, dtype):
+    """Positions from 0 to n, or from its end, as far as the dtype reaches."""
+    info = np.iinfo(dtype)
+    return rng.integers(max(-n, info.min), min(n, info.max + 1), size, dtype)
+
+
+class TestGathers:
+    @pytest.mark.parametrize("index_dtype", INTEGERS)
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_elements_and_rows(self, dtype, index_dtype):
+        rng = np.random.default_rng(3)
+        a = whole((700_000,), dtype)
+        i = indices(rng, a.size, 100_003, index_dtype)
+        same(ours(a)[ours(i)], a[i])
+        same(xp.take(ours(a), ours(i[::-3])), a[i[::-3]])
+        for shape in [(301, 1601), (20, 130, 90)]:
+            a = whole(shape, dtype)
+            x = ours(a)
+            for axis, n in enumerate(shape):
+                i = indices(rng, n, 1 + 150_000 * n // a.size, index_dtype)
+                same(xp.take(x, ours(i), axis=axis), a.take(i, axis=axis))
+                before = (slice(None),) * axis
+                same(x[(*before, ours(i[::-1]))], a[(*before, i[::-1])])
+                order = range(a.ndim)[::-1]
+                got = xp.take(xp.permute_dims(x, order), ours(i), axis=-1 - axis)
+                same(got, a.T.take(i, axis=-1 - axis))
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_places_along_an_axis(self, dtype):
+        rng = np.random.default_rng(4)
+        a = whole((100, 61, 80), dtype)
+        for axis, n in enumerate(a.shape):
+            for picked in (1, 17, 90):
+                shape = list(a.shape)
+                shape[axis] = picked
+                k = rng.integers(-n, n, shape)
+                got = xp.take_along_axis(ours(a), ours(k), axis=axis)
+                same(got, np.take_along_axis(a, k, axis=axis))
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_with_several_indices(self, dtype):
+        rng = np.random.default_rng(5)
+        a = whole((700, 900), dtype)
+        i, j = rng.integers(-700, 700, (400, 501)), rng.integers(-900, 900, (400, 501))
+        same(ours(a)[ours(i), ours(j)], a[i, j])
+        same(ours(a.T)[ours(j), ours(i)], a.T[j, i])
+        same(ours(a)[ours(i[:, :1]), ours(j)], a[i[:, :1], j])
+
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_the_last_of_what_is_written_to_a_place_stays(self, dtype):
+        rng = np.random.default_rng(6)
+        a = whole((100_000,), dtype)
+        i = rng.integers(-a.size, a.size, 250_000)
+        values = whole(i.shape, dtype, 1)
+        x = ours(a.copy())
+        x[ours(i)] = ours(values)
+        expected = a.copy()
+        expected[i] = values
+        same(x, expected)
+
+    @pytest.mark.parametrize("at", [0, 1, 63, 250_000, 499_998, 499_999])
+    @pytest.mark.parametrize("bad", [300_000, -300_001, 2**62, -(2**63)])
+    def test_an_index_out_of_bounds_is_found_anywhere(self, bad, at):
+        x = xp.arange(300_000)
+        i = np.random.default_rng(7).integers(-300_000, 300_000, 500_000)
+        i[at] = bad
+        for call in (
+            lambda: x[ours(i)],
+            lambda: xp.take(x, ours(i), axis=0),
+            lambda: xp.take_along_axis(x, ours(i), axis=0),
+            lambda: x.__setitem__(ours(i), 1),
+        ):
+            with pytest.raises(IndexError, match=rf"index {bad} is out"):
+                call()
+        assert bool(xp.all(x == xp.arange(300_000)))
+
+
+class TestMasks:
+    @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99, 1])
+    @pytest.mark.parametrize("shape", [(2_000_003,), (1301, 1007), (63, 127, 130)])
+    def test_nonzero(self, shape, share):
+        m = np.random.default_rng(8).random(shape) < share
+        for mask in (m, m.T, m[::-2], m[..., 1:]):
+            for got, expected in zip(xp.nonzero(ours(mask)), np.nonzero(mask), strict=True):
+                same(got, expected)
+            assert int(xp.count_nonzero(ours(mask))) == np.count_nonzero(mask)
+            assert np.asarray(xp.count_nonzero(ours(mask), axis=0)).tolist() == (
+                np.count_nonzero(mask, axis=0).tolist()
+            )
+
+    @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.99, 1])
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_select_and_assign(self, dtype, share):
+        rng = np.random.default_rng(9)
+        for shape in [(600_001,), (701, 1007), (63, 67, 130)]:
+            a, mask = whole(shape, dtype), rng.random(shape) < share
+            for b, m in [(a, mask), (a.T, mask.T), (a[::2, ...], mask[::2]), (a.T, mask.T.copy())]:
+                same(ours(b)[ours(m)], b[m])
+            rows = mask.reshape(shape[0], -1)[:, 0]
+            same(ours(a)[ours(rows)], a[rows])
+            x, expected = ours(a.copy()), a.copy()
+            x[ours(mask)] = 7
+            expected[mask] = 7
+            same(x, expected)
+            x[ours(mask)] = ours(a[mask][::-1])
+            expected[mask] = a[mask][::-1]
+            same(x, expected)
+
+    @pytest.mark.parametrize("dtype", ["int16", "uint64", "float32", "float64", "complex64"])
+    def test_nonzero_of_numbers(self, dtype):
+        draw = Draw(10)
+        for shape in [(300_001,), (401, 907)]:
+            a = draw.values(shape, dtype)
+            for b in (a, a.T, a[::-3]):
+                for got, expected in zip(xp.nonzero(ours(b)), np.nonzero(b), strict=True):
+                    same(got, expected)
+                assert int(xp.count_nonzero(ours(b))) == np.count_nonzero(b)
+
+
+ROWS = [1, 2, 3, 4, 7, 8, 9, 16, 17, 31, 32, 33, 65]
+
+
+class TestReductions:
+    """Of few rows to many results, where a result's terms are far apart, and to few results."""
+
+    @staticmethod
+    def layouts(a):
+        yield a
+        yield np.asfortranarray(a)
+        yield np.repeat(a, 2, axis=-1)[..., ::2]
+        yield a[..., ::-1].copy()[..., ::-1]
+
+    @pytest.mark.parametrize("dtype", ["int8", "int32", "float32", "float64", "complex64"])
+    @pytest.mark.parametrize("rows", ROWS)
+    def test_sums_and_products_that_are_exact(self, rows, dtype):
+        """Sums of small integers and products of powers of two depend on no order."""
+        kind = np.dtype(dtype).kind
+        a = whole((rows, 10_007), dtype)
+        factors = np.random.default_rng(11).choice([1, -1, 2, 1], a.shape).astype(dtype)
+        wide = "int64" if kind == "i" else dtype
+        for b, f in zip(self.layouts(a), self.layouts(factors), strict=True):
+            same(xp.sum(ours(b), axis=0), b.sum(axis=0, dtype=wide))
+            if kind != "c":  # whose zeros have signs that depend on the order
+                same(xp.prod(ours(f), axis=0), f.prod(axis=0, dtype=wide))
+            same(xp.sum(ours(b.T), axis=1), b.sum(axis=0, dtype=wide))
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("rows", ROWS)
+    def test_means_and_variances(self, rows, dtype):
+        a = whole((rows, 10_007), dtype)
+        exact = a.astype(np.longdouble)
+        for b in self.layouts(a):
+            near(xp.mean(ours(b), axis=0), exact.mean(axis=0), np.dtype(dtype), 1)
+            near(xp.var(ours(b), axis=0), exact.var(axis=0), np.dtype(dtype), 4)
+
+    @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
+    @pytest.mark.parametrize("rows", [*ROWS, 3000])
+    def test_extremes(self, rows, dtype):
+        draw = Draw(rows)
+        a = draw.values((rows, 300_000 // rows // 40 * 40 + 7), dtype)
+        for b in self.layouts(a):
+            for ours_of, of in [(xp.max, np.max), (xp.min, np.min)]:
+                for axis in (None, 0, 1):
+                    got = np.asarray(ours_of(ours(b), axis=axis))
+                    np.testing.assert_array_equal(got, of(b, axis=axis))
+            for ours_of, of in [(xp.argmax, np.argmax), (xp.argmin, np.argmin)]:
+                for axis in (None, 0, 1):
+                    same(ours_of(ours(b), axis=axis), of(b, axis=axis))
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("n", [63, 1000, 70_001, 1_000_003])
+    def test_one_special_value_anywhere_decides(self, n, dtype):
+        base = np.random.default_rng(12).standard_normal(n).astype(dtype)
+        for at in {0, 1, n // 3, n // 2 + 1, n - 2, n - 1}:
+            for value in (np.inf, -np.inf, np.nan):
+                a = base.copy()
+                a[at] = value
+                for b in self.layouts(a):
+                    alike(xp.max(ours(b)), a.max())
+                    alike(xp.min(ours(b)), a.min())
+                    assert int(xp.argmax(ours(b))) == a.argmax()
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("shape", [(100_000,), (300, 701), (33, 5, 1001), (7, 40_000)])
+    def test_extremes_among_both_zeros_do_not_depend_on_the_layout(self, shape, dtype):
+        rng = np.random.default_rng(13)
+        a = np.copysign(0, rng.random(shape) - 0.5).astype(dtype)
+        for f, axis in itertools.product((xp.max, xp.min), (None, *range(a.ndim))):
+            results = {np.asarray(f(ours(b), axis=axis)).tobytes() for b in self.layouts(a)}
+            assert len(results) == 1
