@@ -347,10 +347,11 @@ bool pick_run(const char* index, const char* p, i64 step, char* q, i64 count, i6
   i64 j = 0;
   if (fetches) {
     for (; j + fetched_picks < count; ++j) {
-      // Negative indices fetch something else, which does no harm.
+      // Unsigned, for what is out of bounds: a fetch from anywhere does no harm.
       const i64 k = j + fetched_picks;
-      const i64 ahead = static_cast<i64>(load<I>(index + k * i64(sizeof(I))));
-      __builtin_prefetch(p + k * step + ahead * stride, 0, 2);
+      const u64 ahead = normalised(load<I>(index + k * i64(sizeof(I))), n);
+      const u64 place = static_cast<u64>(k * step) + ahead * static_cast<u64>(stride);
+      __builtin_prefetch(reinterpret_cast<const char*>(reinterpret_cast<u64>(p) + place), 0, 2);
       pick(j);
     }
   }
