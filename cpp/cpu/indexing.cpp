@@ -534,7 +534,8 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
     if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) {
       const Dims index_strides = leading(index, ndim), in_strides = trailing(in, ndim);
       const Dims* strides[3] = {&index_strides, &in_strides, &out.layout->strides};
-      if (out.layout->size == 0) {  // nothing is picked, but indices may be wrong
+      // Nothing is picked, or nothing is there to pick from, but indices may be wrong.
+      if (out.layout->size == 0 || n == 0) {
         const Dims* alone[1] = {&index.layout->strides};
         const Plan plan = make_plan(index.layout->shape, alone, 1);
         if (plan.kind == LoopKind::empty) return;
