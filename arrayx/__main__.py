@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Variables that change what the engine does.
 variables: tuple[str, ...] = (
+    "ARRAYX_CUDA_LIBRARY",
     "ARRAYX_DEFAULT_DEVICE",
     "ARRAYX_ISA",
     "OMP_NUM_THREADS",
@@ -27,6 +28,7 @@ variables: tuple[str, ...] = (
     "GOMP_CPU_AFFINITY",
     "OPENBLAS_NUM_THREADS",
     "OPENBLAS_CORETYPE",
+    "CUDA_VISIBLE_DEVICES",
 )
 
 
@@ -126,11 +128,12 @@ def size(count: float) -> str:
 
 
 def cuda() -> str:
-    """Return whether the library of the CUDA engine is there, beside the extension module."""
-    libraries = sorted(Path(_core.__file__).parent.glob("*arrayx_cuda*"))
-    if not libraries:
-        return "not built"
-    return ", ".join([str(library) for library in libraries])
+    """Return the GPUs that can be used, or why there are none."""
+    cuda = _core.cuda_report()
+    if cuda["error"] is not None:
+        return str(cuda["error"])
+    names = [f"cuda:{index}: {name}" for index, name in enumerate(cuda["devices"])]
+    return f"{'; '.join(names)}; by {cuda['library']}"
 
 
 if __name__ == "__main__":

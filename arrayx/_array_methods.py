@@ -194,7 +194,9 @@ def take(self: Array, indices: Array | int | list[int], axis: int | None = None)
     """Elements at positions along an axis; without one, of the flattened array."""
     if axis is None:
         self, axis = ravel(self), 0
-    positions = creation.asarray(indices)
+    positions = creation.asarray(
+        indices, device=None if isinstance(indices, _core.Array) else self.device
+    )
     if positions.ndim == 1:
         return indexing.take(self, positions, axis=axis)
     axis = range(self.ndim)[axis]

@@ -102,7 +102,8 @@ def asarray(
     ----------
     obj : Array, scalar, nested sequence, or object with DLPack or a buffer
         An array, a Python scalar, a sequence of such (nested evenly), or anything that supports
-        DLPack or the buffer protocol, such as NumPy's arrays, bytes or array.array.
+        DLPack, the buffer protocol or ``__cuda_array_interface__``, such as NumPy's arrays, bytes
+        or array.array.
     dtype : DType, optional
         Default: that of `obj`; for Python scalars bool, int64, float64 or complex128, the first of
         these that holds all of them.

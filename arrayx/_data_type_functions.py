@@ -6,7 +6,15 @@ from __future__ import annotations
 
 from . import _core
 from ._core import Array, DType, function
-from ._data_types import all_dtypes, complex64, complex128, dtypes_named, float32, float64
+from ._data_types import (
+    all_dtypes,
+    complex64,
+    complex128,
+    dtypes_named,
+    float16,
+    float32,
+    float64,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +55,8 @@ def astype(
     Notes
     -----
     Floating-point numbers are truncated towards zero to become integers; what does not fit is
-    undefined. Integers wrap around. Everything but zero, NaN included, becomes True.
+    undefined. Integers wrap around. What a floating-point dtype cannot hold becomes infinite: in
+    float16 numbers from 65520 on. Everything but zero, NaN included, becomes True.
 
     Examples
     --------
@@ -173,6 +182,8 @@ def finfo(type: DType | Array, /) -> finfo_object:
         return finfo_object(float64, 53, 1024)
     if dtype in (float32, complex64):
         return finfo_object(float32, 24, 128)
+    if dtype == float16:
+        return finfo_object(float16, 11, 16)
     raise TypeError(f"finfo: type must be a floating dtype, not {dtype.name}")
 
 

@@ -1,4 +1,4 @@
-"""The dtypes of the standard, one object each, and their kinds."""
+"""The dtypes of the standard and float16, one object each, and their kinds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from ._core import (
     bool,
     complex64,
     complex128,
+    float16,
     float32,
     float64,
     int8,
@@ -23,6 +24,7 @@ __all__ = [
     "bool",
     "complex64",
     "complex128",
+    "float16",
     "float32",
     "float64",
     "int8",
@@ -37,7 +39,7 @@ __all__ = [
 
 _signed = (int8, int16, int32, int64)
 _unsigned = (uint8, uint16, uint32, uint64)
-_real = (float32, float64)
+_real = (float16, float32, float64)
 _complex = (complex64, complex128)
 
 all_dtypes: tuple[DType, ...] = (bool, *_signed, *_unsigned, *_real, *_complex)

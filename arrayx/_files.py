@@ -51,7 +51,6 @@ codes = {dtype.kind + str(dtype.itemsize): dtype for dtype in _core.dtypes.value
 foreign_codes = {
     "c24": "complex192",
     "c32": "complex256",
-    "f2": "float16",
     "f12": "float96",
     "f16": "float128",
 }
@@ -64,7 +63,8 @@ foreign_letters = {
     "a": "bytes",
     "m": "timedelta64",
 }
-# formats that a memoryview of bytes can be cast to; complex numbers are pairs of real ones
+# formats that a memoryview of bytes can be cast to: complex numbers are pairs of real ones, and there
+# is none for float16
 formats = {
     "bool": "?",
     "int8": "b",
@@ -75,6 +75,7 @@ formats = {
     "uint16": "H",
     "uint32": "I",
     "uint64": "Q",
+    "float16": "H",
     "float32": "f",
     "float64": "d",
     "complex64": "f",
@@ -315,8 +316,8 @@ def load(
     ValueError
         If the file is damaged, ends early, is neither .npy nor .npz, or cannot be mapped.
     TypeError
-        If the elements have a dtype without counterpart here: objects, records, text, dates,
-        float16 and long double.
+        If the elements have a dtype without counterpart here: objects, records, text, dates
+        and long double.
 
     Notes
     -----
@@ -642,5 +643,5 @@ def map_array(
         )
     access = {"r": mmap.ACCESS_READ, "r+": mmap.ACCESS_WRITE, "c": mmap.ACCESS_COPY}[mode]
     data: Any = memoryview(mmap.mmap(file.fileno(), 0, access=access))[offset:]
-    numbers = asarray(data.cast(formats[header.dtype.name]), copy=False)
+    numbers = asarray(data.cast(formats[header.dtype.name]), device="cpu", copy=False)
     return delivered(_core.view(numbers, header.dtype), header, device)

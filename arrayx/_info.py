@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _core
-from ._data_types import all_dtypes, complex128, dtypes_named, float64, int64
+from ._data_types import all_dtypes, complex128, dtypes_named, float16, float64, int64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,14 +95,14 @@ class NamespaceInfo:
         Returns
         -------
         tuple of Device
-            The CPU first.
+            The CPU first, then the GPUs, if arrayx was built for them.
 
         Examples
         --------
         >>> xp.__array_namespace_info__().devices()[0]
         arrayx.Device('cpu')
         """
-        return Devices((_core.Device("cpu"),))
+        return Devices(_core.devices())
 
     def dtypes(
         self,
@@ -110,7 +110,7 @@ class NamespaceInfo:
         device: Device | str | None = None,
         kind: str | tuple[str, ...] | None = None,
     ) -> dict[str, DType]:
-        """The dtypes there are, by name.
+        """The dtypes of the standard, by name.
 
         Parameters
         ----------
@@ -129,6 +129,10 @@ class NamespaceInfo:
         ValueError
             If a word names no kind.
 
+        Notes
+        -----
+        float16 is not among them, as in NumPy: the standard lacks it.
+
         Examples
         --------
         >>> xp.__array_namespace_info__().dtypes(kind="real floating")
@@ -141,7 +145,7 @@ class NamespaceInfo:
             wanted = tuple([dtype for word in kind for dtype in dtypes_named(word)])
         else:
             wanted = dtypes_named(kind)
-        return {dtype.name: dtype for dtype in all_dtypes if dtype in wanted}
+        return {dtype.name: dtype for dtype in all_dtypes if dtype in wanted and dtype != float16}
 
 
 def check_device(device: Device | str | None) -> None:

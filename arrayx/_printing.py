@@ -22,6 +22,10 @@ edge = 3  # elements kept at each end
 digits = 8  # most significant digits of a floating-point number
 line_width = 75  # columns
 
+# The dtypes whose numbers fewer digits may tell apart: the digits that every number keeps, a bound of
+# what `struct` takes, and its format.
+narrow = {"float16": (1, 65520.0, "e"), "float32": (6, 3.4e38, "f")}
+
 # The dtypes that repr leaves out, since a literal of that kind has them.
 unnamed = ("bool", "int64", "float64", "complex128")
 
@@ -165,9 +169,10 @@ def real_texts(values: list[float], dtype: str, sign: bool = False) -> list[str]
 
 def shortest(value: float, dtype: str) -> float:
     """Return the number of fewest digits, at most `digits`, that rounds to the value."""
-    if dtype == "float32":
-        for n in range(6, digits):
+    if dtype in narrow:
+        least, most, code = narrow[dtype]
+        for n in range(least, digits):
             short = float(f"{value:.{n}g}")
-            if abs(short) < 3.4e38 and unpack("f", pack("f", short))[0] == value:
+            if abs(short) < most and unpack(code, pack(code, short))[0] == value:
                 return short
     return float(f"{value:.{digits}g}")

@@ -81,7 +81,7 @@ def isin(
     array([ True, False,  True])
     """
     if isinstance(x2, (list, tuple)):
-        x2 = asarray(x2)
+        x2 = asarray(x2, device=getattr(x1, "device", None))
     return _core.isin(x1, x2, invert)
 
 

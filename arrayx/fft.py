@@ -2,7 +2,8 @@
 
 A transform of n elements is ``out[k] = sum(x[j] * exp(-2j * pi * j * k / n))``, an inverse one has
 ``+2j``. float32 and complex64 stay single precision, but each axis is computed in double precision
-and rounded once, so that the error is that of the rounding, for every length.
+and rounded once, so that the error is that of the rounding, for every length. float16 is taken as
+float32.
 """
 
 from __future__ import annotations

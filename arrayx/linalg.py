@@ -4,6 +4,7 @@ A matrix is the last two dimensions of an array; the dimensions in front make a 
 each of which is worked on by itself. Where a matrix has no result, `LinAlgError` says which one of
 the stack it is. Matrices are copied into the order that LAPACK wants whatever their layout is, so
 results do not depend on it; results are new, row-major arrays unless they are said to be views.
+Norms and products take float16, which is computed in float32; what LAPACK does refuses it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``python -m benchmarks cpu [FAMILY …]``: the command line, and the loop over the cases."""
+"""``python -m benchmarks cpu|cuda [FAMILY …]``: the command line, and the loop over the cases."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     result = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Times arrayx beside NumPy and PyTorch."
+        prog="python -m benchmarks",
+        description="Times arrayx beside NumPy and PyTorch, or on a GPU beside PyTorch, CuPy and JAX.",
     )
-    result.add_argument("device", nargs="?", default="cpu", choices=["cpu"])
+    result.add_argument("device", nargs="?", default="cpu", choices=["cpu", "cuda"])
     result.add_argument("families", nargs="*", metavar="FAMILY", help="all unless some are named")
     result.add_argument("-k", metavar="WORDS", help="only cases whose names contain these words")
     result.add_argument(
@@ -77,16 +78,18 @@ def within(sizes: str | None, elements: int) -> bool:
 
 def selected(options: argparse.Namespace) -> list[Case]:
     """Return the cases that the command line asks for."""
-    from .cases import FULL, QUICK, USUAL
+    from .cases import FULL, MEBI, QUICK, USUAL, Scale
     from .families import FAMILIES, all_cases
 
     for family in options.families:
         if family not in FAMILIES:
             sys.exit(f"No family {family!r}; there are {', '.join(FAMILIES)}.")
+    # A GPU is filled, and its larger memory used.
+    scale = Scale() if options.device == "cpu" else Scale(large=64 * MEBI)
     tier = QUICK if options.quick else FULL if options.full else USUAL
     return [
         case
-        for case in all_cases()
+        for case in all_cases(scale)
         if case.family in (options.families or FAMILIES)
         and case.tier <= tier
         and within(options.sizes, case.elements)
@@ -137,13 +140,15 @@ def measure(options: argparse.Namespace, cases: list[Case]) -> Run:
     libraries = libraries_for(options.device)
     if options.cache is not None:
         libraries[0].xp.memory.set_limit(number(options.cache))
-    names = [library.name for library in libraries]
-    threads = timing.available_threads()
+    names = [library.name for library in libraries if library.timed]
+    # Work on another device is issued by one thread.
+    threads = timing.available_threads() if options.device == "cpu" else 1
     print("measuring the memory's bandwidth", file=sys.stderr)
-    stream = bandwidth.measure(libraries, threads)
-    facts = report.conditions(libraries, threads, stream)
-    print(f"{facts['processor']}, {threads} {'thread' if threads == 1 else 'threads'}; ", end="")
-    print(", ".join(f"{library.name} {library.version}" for library in libraries))
+    stream = bandwidth.measure(libraries, threads, options.device)
+    facts = report.conditions(libraries, options.device, threads, stream)
+    counted = f", {threads} {'thread' if threads == 1 else 'threads'}"
+    print(f"{facts['processor']}{counted if options.device == 'cpu' else ''}; ", end="")
+    print(", ".join(f"{library.name} {library.version}" for library in libraries if library.timed))
     print(f"bandwidth is a part of the best streaming kernel's: {stream}\n")
 
     settings = timing.Settings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import time
+import timeit
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from .cases import MEBI, Case
-from .libraries import Library
+from .libraries import Library, installed, wall_clock
 
 KINDS = ("read", "write", "copy")
 ROUNDS = 9
@@ -34,6 +34,7 @@ class Kernel:
     kind: str
     nbytes: int
     run: Callable[[], object]
+    measure: Callable[[timeit.Timer, int], float] = wall_clock
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,11 @@ class Bandwidth:
         )
 
 
-def last_cache_bytes() -> int:
+def last_cache_bytes(device: str) -> int:
     """Return the size of the last level of cache, or 32 MiB where the system does not tell."""
+    if device != "cpu":
+        torch = installed("torch")
+        return 32 * MEBI if torch is None else torch.cuda.get_device_properties(0).L2_cache_size
     try:
         with open("/sys/devices/system/cpu/cpu0/cache/index3/size", encoding="ascii") as file:
             return int(file.read().strip().rstrip("K")) * 1024
@@ -116,7 +120,8 @@ def library_kernels(n: int, library: Library) -> Iterator[Kernel]:
     for name, kind, arrays, expression in EXPRESSIONS:
         code = compile(expression, "<kernel>", "eval")
         names = {"xp": library.xp, "x": x, "y": y, "n": n}
-        kernel = Kernel(f"{library.name} {name}", kind, arrays * 8 * n, partial(eval, code, names))
+        run = partial(eval, code, names)
+        kernel = Kernel(f"{library.name} {name}", kind, arrays * 8 * n, run, library.measure)
         try:
             kernel.run()
         except (TypeError, AttributeError, RuntimeError):
@@ -124,25 +129,26 @@ def library_kernels(n: int, library: Library) -> Iterator[Kernel]:
         yield kernel
 
 
-def measure(libraries: list[Library], threads: int) -> Bandwidth:
+def measure(libraries: list[Library], threads: int, device: str = "cpu") -> Bandwidth:
     """Return the bandwidth of the best kernels, each one's median over some rounds."""
     n = ELEMENTS
     best = dict.fromkeys(KINDS, 0.0)
     names = dict.fromkeys(KINDS, "")
     with ThreadPoolExecutor(threads) as pool:
-        kernels = [kernel for count in {1, threads} for kernel in numpy_kernels(n, pool, count)]
+        kernels = []
         for library in libraries:
             if library.name != "NumPy":
                 kernels += library_kernels(n, library)
+            elif library.timed:
+                for count in {1, threads}:
+                    kernels += numpy_kernels(n, pool, count)
         times: list[list[float]] = [[] for _ in kernels]
         for _ in range(ROUNDS):
             for kernel, its_times in zip(kernels, times, strict=True):
-                start = time.perf_counter()
-                kernel.run()
-                its_times.append(time.perf_counter() - start)
+                its_times.append(kernel.measure(timeit.Timer(kernel.run), 1))
     for kernel, its_times in zip(kernels, times, strict=True):
         # The first run finds threads asleep and pages untouched.
         rate = kernel.nbytes / statistics.median(its_times[1:])
         if rate > best[kernel.kind]:
             best[kernel.kind], names[kernel.kind] = rate, kernel.name
-    return Bandwidth(best, names, last_cache_bytes())
+    return Bandwidth(best, names, last_cache_bytes(device))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .bandwidth import Bandwidth
-from .libraries import Library
+from .libraries import Library, installed
 from .timing import Timing
 
 OURS = "arrayx"
@@ -268,8 +268,11 @@ def against(rows: list[Row], earlier: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def processor() -> str:
+def processor(device: str) -> str:
     """Return the processor's name, where the system tells it."""
+    if device != "cpu":
+        torch = installed("torch")
+        return device if torch is None else str(torch.cuda.get_device_name(0))
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for text in file:
@@ -285,11 +288,14 @@ def load() -> float | None:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 
 
-def conditions(libraries: list[Library], threads: int, bandwidth: Bandwidth) -> dict[str, Any]:
+def conditions(
+    libraries: list[Library], device: str, threads: int, bandwidth: Bandwidth
+) -> dict[str, Any]:
     """Return what a reader must know to compare two runs."""
     return {
         "date": time.strftime("%Y-%m-%d %H:%M"),
-        "processor": processor(),
+        "device": device,
+        "processor": processor(device),
         "cores": os.cpu_count(),
         "threads": threads,
         "load": load(),

@@ -179,6 +179,8 @@ def checked_timers(
         except Wrong as error:
             outcome.wrong[library.name] = str(error)
             continue
+        if not library.timed:
+            continue
         # x += y would make x a local name of the timer's loop.
         setup = f"global {case.changes}" if case.changes else "pass"
         timers[library.name] = timeit.Timer(statement, setup, globals=names)

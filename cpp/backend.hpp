@@ -4,8 +4,11 @@
 
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "array/array.hpp"
 #include "ops/table.hpp"
@@ -48,6 +51,33 @@ struct Operand {
         host_scalar(true) {}
 };
 
+// The dtype of an operation's result when it runs in dtype `compute`.
+inline DType result_dtype(Op op, DType compute) {
+  switch (info(op).result) {
+    case ResultRule::boolean:
+      return DType::bool_;
+    case ResultRule::real:
+      return real_dtype(compute);
+    default:
+      return compute;
+  }
+}
+
+// Calls copy(part, place) for each of the parts that stand side by side along `axis` of `out`.
+template <class Copy>
+void for_each_part(std::span<const Operand> parts, int axis, const Operand& out, Copy&& copy) {
+  Layout layout = *out.layout;
+  Operand place = out;
+  place.layout = &layout;
+  for (const Operand& part : parts) {
+    const std::int64_t count = part.layout->shape[axis];
+    layout.shape[axis] = count;
+    layout.size = part.layout->size;
+    if (layout.size > 0) copy(part, place);
+    place.data += count * layout.strides[axis] * itemsize(out.dtype);
+  }
+}
+
 inline constexpr int max_operands = 4;  // inputs and output of one elementwise loop
 
 struct MemoryInfo {
@@ -60,6 +90,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual Device device() const = 0;
+  // What the device is, for people.
+  virtual std::string description() const = 0;
 
   // ---- memory -------------------------------------------------------------------------------
   // Uninitialised, 64-byte aligned; MemoryError (ErrorKind::memory) when there is none.
@@ -70,11 +102,18 @@ class Backend {
   virtual void copy_to_host(const Array& contiguous, void* host) = 0;
   virtual void copy_from_host(const void* host, const Array& contiguous) = 0;
   virtual void synchronize() = 0;
+  // Puts the device's work in order with that of a stream of another library, by its handle: what
+  // the engine does from now on comes after what the stream was given, or the other way round.
+  virtual void wait_for(std::uintptr_t /*stream*/) {}
+  virtual void let_wait(std::uintptr_t /*stream*/) {}
+  // Whether an address of another library's is memory of the device.
+  virtual bool owns(const void* /*address*/) { return false; }
 
   // ---- loops --------------------------------------------------------------------------------
   // out = op(inputs…). Every layout has out's shape (broadcast by stride zero). The operation runs
   // in dtype `compute`; operands of other dtypes are cast on the way in, the result on the way out.
-  // out overlaps an input only if it is exactly the same view.
+  // out overlaps an input only if it is exactly the same view. `compute` is never float16, here and
+  // wherever a verb computes (see compute_dtype); operands and results may be.
   virtual void elementwise(Op op, DType compute, std::span<const Operand> inputs,
                            const Operand& out) = 0;
   // The same for small operands of dtype `compute`, contiguous and of one size: no plan, no
@@ -83,6 +122,11 @@ class Backend {
                                       std::int64_t n) = 0;
   // out = in, cast to out's dtype; same shape; no partial overlap.
   virtual void copy(const Operand& in, const Operand& out) = 0;
+  // out = the parts side by side along `axis`; they have out's shape but for their lengths there.
+  virtual void join(std::span<const Operand> parts, int axis, const Operand& out) {
+    for_each_part(parts, axis, out,
+                  [this](const Operand& part, const Operand& place) { copy(part, place); });
+  }
   // out[i] = start + i * step along a one-dimensional out of a real dtype, computed so that no
   // error accumulates. start and step are of out's dtype, or float64 when that is floating.
   virtual void arange(const Operand& out, const Element& start, const Element& step) = 0;
@@ -100,6 +144,8 @@ class Backend {
   // subtracts; null otherwise. Empty reductions write the identity (the frontend refuses max/min).
   virtual void reduce(Reduction op, DType accumulator, const Operand& in,
                       std::span<const bool> reduced, const Operand* center, const Operand& out) = 0;
+  // Whether reduce() takes sum_squared_deviations without a center, for those from the mean.
+  virtual bool finds_means() const { return false; }
   // Position of the first largest (smallest) along `axis`, NaN counting as such; out is int64 of
   // the kept shape. in.shape[axis] > 0.
   virtual void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) = 0;
@@ -205,7 +251,20 @@ class Backend {
                      double scale) = 0;
 };
 
-// The engine of a device; ValueError when the device does not exist here.
-Backend& backend(Device device);
+// The engine of the CPU, and that of any device; ValueError that says what is missing when the
+// device does not exist here.
+Backend& cpu_backend();
+Backend& other_backend(Device device);
+inline Backend& backend(Device device) {
+  return device == Device{} ? cpu_backend() : other_backend(device);
+}
+// The devices there are, the CPU first. Opens the CUDA library where there is one.
+std::vector<Device> devices();
+// The file that would be opened for CUDA devices.
+std::string cuda_library();
+// What that library exports under this name: the engine of the CUDA device `index`, which uses that
+// of the CPU for what it has no kernels for; throws like backend().
+inline constexpr const char* cuda_engine_symbol = "arrayx_cuda_engine";
+using CudaEngine = Backend*(int index, Backend* cpu);
 
 }  // namespace arrayx

@@ -226,6 +226,20 @@ SCIPY = [
     ),
 ]
 
+# SciPy computes these through NumPy, which sees the memory of the CPU alone.
+THROUGH_NUMPY = {
+    "signal.convolve",
+    "signal.detrend",
+    "signal.resample_poly",
+    "signal.savgol_filter",
+    "signal.sosfilt",
+    "special.expit",
+    "stats.entropy",
+    "stats.mannwhitneyu",
+    "stats.pearsonr, p-values",
+    "stats.ttest_ind, statistics",
+}
+
 
 def timed(compute: Callable[[Data], Any], data: Data) -> tuple[Any, float]:
     """Return the result of a call and the least of its times, in milliseconds."""
@@ -239,7 +253,7 @@ def timed(compute: Callable[[Data], Any], data: Data) -> tuple[Any, float]:
 
 def difference(result: Any, expected: np.ndarray) -> float:
     """Return the largest difference, relative to the largest magnitude of what was expected."""
-    actual = np.asarray(arrayx.to_device(result, "cpu") if result.device != "cpu" else result)
+    actual = np.asarray(result.to_device("cpu"))
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return float("inf")
     actual, expected = actual.astype(np.float64), expected.astype(np.float64)
@@ -271,12 +285,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="scikit-learn and SciPy on arrayx arrays")
     parser.add_argument("--device", default="cpu", help="where the arrays live (default: cpu)")
     device = parser.parse_args().device
+    arrayx.set_default_device(device)  # where some functions of SciPy make arrays
 
     theirs = numpy_data()
     ours = Data(**{k: arrayx.asarray(v, device=device) for k, v in vars(theirs).items()})
     has_linalg = hasattr(arrayx, "linalg")
     good = wrong = 0
     waiting = []
+    left_out = []
 
     print(f"arrayx {arrayx.__version__} on {device}; times in milliseconds, best of {REPETITIONS}")
     for title, lines in [
@@ -287,6 +303,8 @@ def main() -> int:
         for line in lines:
             if line.needs_linalg and not has_linalg:
                 waiting.append(line.name)
+            elif line.name in THROUGH_NUMPY and device != "cpu":
+                left_out.append(line.name)
             elif run(line, ours, theirs):
                 good += 1
             else:
@@ -295,6 +313,8 @@ def main() -> int:
     print(f"\n{good} results are arrayx arrays and agree with NumPy's, {wrong} do not.")
     if waiting:
         print(f"Waiting for the linalg extension: {'; '.join(waiting)}.")
+    if left_out:
+        print(f"Left out, since SciPy computes them through NumPy: {'; '.join(left_out)}.")
     return 1 if wrong else 0
 
 

@@ -1,13 +1,16 @@
 """Arrays for tests: equal contents in every dtype and layout, drawn from a seed."""
 
+import ctypes
 import random
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 import arrayx as xp
+from arrayx import _core
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-REAL = [*INTEGERS, "float32", "float64"]
+REAL = [*INTEGERS, "float16", "float32", "float64"]
 DTYPES = ["bool", *REAL, "complex64", "complex128"]
 
 
@@ -68,13 +71,45 @@ class Draw(random.Random):
         return tuple(sides[self.randint(0, len(sides)) :] if self.random() < 0.2 else sides)
 
     def array(self, shape=None, dtype=None):
-        """NumPy's array in some layout; `ours` makes an Array of the same memory."""
+        """NumPy's array in some layout; `ours` makes it an Array."""
         shape = self.shape() if shape is None else shape
         return self.layout(self.values(shape, dtype or self.choice(DTYPES)))
 
 
+class OnDevice:
+    """Memory of a device in a layout of NumPy's, the way another library would hand it over."""
+
+    def __init__(self, memory, a, offset):
+        self.__cuda_array_interface__ = {
+            "shape": a.shape,
+            "strides": a.strides,
+            "typestr": a.dtype.str,
+            "data": (memory.__cuda_array_interface__["data"][0] + offset, not a.flags.writeable),
+            "version": 3,
+        }
+        self.memory = memory
+
+
 def ours(a):
-    return xp.asarray(a, copy=False)
+    """An Array of the same elements and strides, and on the CPU of the same memory."""
+    if _core.default_device() == "cpu" or a.size == 0:
+        return xp.asarray(a, copy=False if _core.default_device() == "cpu" else None)
+    low, high = byte_bounds(a)
+    whole = np.frombuffer((ctypes.c_char * (high - low)).from_address(low), a.dtype)
+    return xp.asarray(OnDevice(xp.asarray(whole), a, a.ctypes.data - low))
+
+
+def shares_memory(x, y):
+    """Whether two Arrays have memory in common; on other devices by where they begin and end."""
+    if x.device == "cpu":
+        return np.shares_memory(np.asarray(x), np.asarray(y))
+    spans = []
+    for a in (x, y):
+        reach = [s * (n - 1) for s, n in zip(a.strides, a.shape, strict=True)]
+        start = a.__cuda_array_interface__["data"][0]
+        low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
+        spans.append((start + low, start + high + a.itemsize))
+    return x.size and y.size and spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1]
 
 
 def same(x, expected):

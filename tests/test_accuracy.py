@@ -46,15 +46,20 @@ def real_points(dtype, low=-math.inf, high=math.inf, seed=0):
     everywhere = np.ldexp(rng.uniform(1, 2, POINTS), exponents).astype(dtype)
     near = np.ldexp(rng.uniform(1, 2, POINTS), rng.integers(-12, 11, POINTS)).astype(dtype)
     marks = np.asarray(LANDMARKS, dtype)
-    steps = [marks]
+    neighbours = [marks]
     for _ in range(3):
-        steps += [np.nextafter(steps[-1], dtype(np.inf))]
+        neighbours += [np.nextafter(neighbours[-1], dtype(np.inf))]
     for down in [marks, np.nextafter(marks, dtype(-np.inf))]:
-        steps.append(np.nextafter(down, dtype(-np.inf)))
+        neighbours.append(np.nextafter(down, dtype(-np.inf)))
     multiples = (np.arange(1, 60) * (math.pi / 2)).astype(dtype)
+    # The seams of the tables of exponentials and logarithms.
+    steps = (np.arange(1, 60) * (math.log(2) / 64)).astype(dtype)
+    parts = (0.703125 + np.arange(1, 24) / 32).astype(dtype)
     edge = np.asarray([info.tiny, info.smallest_subnormal, info.max, 1e300, 1e22], np.float64)
     with np.errstate(over="ignore"):
-        positive = np.concatenate([everywhere, near, *steps, multiples, edge.astype(dtype)])
+        positive = np.concatenate(
+            [everywhere, near, *neighbours, multiples, steps, parts, edge.astype(dtype)]
+        )
     x = np.concatenate([positive, -positive])
     x = x[np.isfinite(x)]
     return x[(x >= low) & (x <= high)]
@@ -155,10 +160,13 @@ def test_pow(dtype):
     power = (rng.uniform(-1.15, 1.05, 1500) * span).astype(dtype)
     near_one = (1 + rng.uniform(-1e-3, 1e-3, 500)).astype(dtype)
     steep = (rng.uniform(-1, 1, 500) * bits * math.log(2) / 1e-3).astype(dtype)
+    # Where the logarithm's table leaves 1: its errors are largest there, and large powers show them.
+    seam = (1 + 1 / 32 + rng.uniform(-1e-3, 1e-3, 500)).astype(dtype)
+    high = (rng.uniform(-1, 1, 500) * bits * math.log(2) / math.log(1 + 1 / 32)).astype(dtype)
     whole = rng.integers(-9, 10, 500).astype(dtype)
     signed = rng.uniform(-50, 50, 500).astype(dtype)
-    a = np.concatenate([base, near_one, signed])
-    b = np.concatenate([power, steep, whole])
+    a = np.concatenate([base, near_one, seam, signed])
+    b = np.concatenate([power, steep, high, whole])
     got = np.asarray(xp.pow(xp.asarray(a), xp.asarray(b)))
     for ai, bi, gi in zip(a, b, got, strict=True):
         value, exponent = exact(ai, dtype), exact(bi, dtype)

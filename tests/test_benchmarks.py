@@ -48,7 +48,7 @@ def small_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the command line's cases and its bandwidth kernels small, and PyTorch missing."""
     monkeypatch.setattr(bandwidth, "ELEMENTS", 4096)
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(Scale, "__init__", lambda self: self.__dict__.update(vars(SMALL)))
+    monkeypatch.setattr(Scale, "__init__", lambda self, **_: self.__dict__.update(vars(SMALL)))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -91,7 +91,7 @@ BAD = [
     (lambda: xp.asarray("text"), TypeError, "str"),
     (lambda: xp.asarray(object()), TypeError, "object"),
     (lambda: xp.zeros(2, device="tpu"), ValueError, "tpu"),
-    (lambda: xp.zeros(2, device="cuda"), ValueError, "cuda"),
+    (lambda: xp.zeros(2, device="cuda:9999"), ValueError, "cuda:9999"),
     (
         lambda: xp.zeros(2, dtype="nonsense"),
         TypeError,

@@ -123,6 +123,7 @@ def test_functions_are_methods_where_a_class_has_them():
         Holder().size(1.5)
 
 
+@pytest.mark.cpu
 def test_memory_in_use_is_counted_across_threads():
     before = xp.memory.info().in_use
     made = []

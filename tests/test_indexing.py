@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strided import DTYPES, Draw, ours, same
+from strided import DTYPES, Draw, ours, same, shares_memory
 
 import arrayx as xp
 
@@ -82,13 +82,14 @@ def test_any_key_reads_what_numpy_reads(seed):
         a = np.broadcast_to(a, (2, *a.shape))
     key = draw_key(draw, a.shape)
     expected = attempt(lambda: np.asarray(a[key], dtype=a.dtype))
-    x = attempt(lambda: ours(a)[our_key(key)])
+    whole = ours(a)
+    x = attempt(lambda: whole[our_key(key)])
     if isinstance(expected, type):
         assert x is expected
         return
     same(x, expected)
     if expected.size and not holds_arrays(key):
-        assert np.shares_memory(np.asarray(x), a)
+        assert shares_memory(x, whole)
 
 
 def assigned(a, key, value):
@@ -110,10 +111,10 @@ def test_any_key_writes_what_numpy_writes(seed):
     key = draw_key(draw, a.shape)
     shape = attempt(lambda: a[key].shape)
     if isinstance(shape, type):
-        before = a.copy()
+        x, before = ours(a), a.copy()
         with pytest.raises(IndexError):
-            ours(a)[our_key(key)] = a.dtype.type(1).item()
-        assert a.tobytes() == before.tobytes()
+            x[our_key(key)] = a.dtype.type(1).item()
+        same(x, before)
         return
     value_shape = [1 if draw.random() < 0.2 else n for n in shape]
     value_shape = value_shape[draw.randint(0, len(shape)) if draw.random() < 0.3 else 0 :]
@@ -121,8 +122,9 @@ def test_any_key_writes_what_numpy_writes(seed):
     dtypes = [d for d in DTYPES if np.promote_types(d, a.dtype) == a.dtype and d != "uint64"]
     value = draw.array(value_shape, draw.choice([a.dtype.name, draw.choice(dtypes)]))
     expected = assigned(a, key, value)
-    ours(a)[our_key(key)] = ours(value)
-    same(ours(a), expected)
+    x = ours(a)
+    x[our_key(key)] = ours(value)
+    same(x, expected)
 
 
 @given(seeds)
@@ -134,8 +136,9 @@ def test_scalars_are_written_under_any_key(seed):
         return
     scalar = draw.choice([0, 1]) if a.dtype.kind != "b" else draw.random() < 0.5
     expected = assigned(a, key, np.asarray(scalar))
-    ours(a)[our_key(key)] = scalar
-    same(ours(a), expected)
+    x = ours(a)
+    x[our_key(key)] = scalar
+    same(x, expected)
 
 
 @given(seeds)
@@ -174,6 +177,62 @@ def test_the_last_of_equal_indices_wins():
     assert x.tolist() == [[4, 5], [6, 7], [0, 0]]
 
 
+@pytest.mark.parametrize("threads", [1, 2, 7])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+def test_the_last_of_equal_indices_wins_on_any_number_of_threads(dtype, threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    draw = Draw(threads)
+    with threadpoolctl.threadpool_limits(threads, "openmp"):
+        for shape, picks in [((300_000,), 900_000), ((3000, 40), 30_000), ((2, 3000), 4000)]:
+            key = draw.numpy.integers(0, shape[0], picks)
+            value = draw.values((picks, *shape[1:]), dtype)
+            plain = draw.values(shape, dtype)
+            last = np.full(shape[0], -1)
+            np.maximum.at(last, key, np.arange(picks))
+            expected = plain.copy()
+            expected[last >= 0] = value[last[last >= 0]]
+            x = ours(plain.copy())
+            x[ours(key)] = ours(value)
+            same(x, expected)
+            x[ours(key)] = 1
+            expected[last >= 0] = 1
+            same(x, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+def test_picks_from_arrays_beyond_the_caches(dtype):
+    draw = Draw(4)
+    n = 2_100_000
+    a = draw.values((n,), dtype)
+    for index_dtype in ["int32", "int64", "uint32"]:
+        key = draw.numpy.integers(0, n, 70_001).astype(index_dtype)
+        if index_dtype != "uint32":
+            key[::3] -= n
+        same(ours(a)[ours(key)], a[key])
+        for place in [0, 69_990, 70_000]:
+            bad = key.copy()
+            bad[place] = n
+            with pytest.raises(IndexError, match=f"index {n} is out of bounds for axis 0"):
+                ours(a)[ours(bad)]
+    rows = draw.numpy.integers(-70_000, 70_000, 5000)
+    for width in [1, 3, 7, 16, 30]:
+        table = a[: 70_000 * width].reshape(70_000, width)
+        same(xp.take(ours(table), ours(rows), axis=0), table[rows])
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.95, 0.99, 1])
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 1023, 1025, 5000, 100_003])
+def test_masks_of_any_density(n, share):
+    draw = Draw(n)
+    mask = draw.numpy.random(n) < share
+    for dtype in ["int8", "float32", "complex128"]:
+        a = draw.values((n,), dtype)
+        same(ours(a)[ours(mask)], a[mask])
+    same(xp.nonzero(ours(mask))[0], np.flatnonzero(mask))
+    bytes_of_any_value = mask * draw.numpy.integers(1, 256, n, np.uint8)
+    same(xp.nonzero(ours(bytes_of_any_value))[0], np.flatnonzero(mask))
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
 def test_large_gathers_scatters_and_masks(dtype):
     draw = Draw(1)
@@ -187,12 +246,12 @@ def test_large_gathers_scatters_and_masks(dtype):
             same(x[our_key(key)], theirs[key])
         distinct = draw.numpy.permutation(700)[:500]
         for key in [(distinct,), (mask,), (slice(None), distinct[distinct < 600])]:
-            written = theirs.copy(order="K")
+            written = ours(theirs.copy(order="K"))
             expected = theirs.copy(order="K")
             value = draw.values(theirs[key].shape, dtype)
             expected[key] = value
-            ours(written)[our_key(key)] = ours(value)
-            same(ours(written), expected)
+            written[our_key(key)] = ours(value)
+            same(written, expected)
 
 
 def test_masks_of_size_zero_match_any_dimension():
@@ -294,7 +353,7 @@ def test_what_cannot_be_written():
     memory.flags.writeable = False
     for key in [0, slice(None), xp.asarray([0]), xp.asarray([True, False, True])]:
         with pytest.raises(ValueError, match="read-only"):
-            xp.asarray(memory, copy=False)[key] = 1.0
+            ours(memory)[key] = 1.0
         with pytest.raises(ValueError, match="broadcast"):
             xp.broadcast_to(xp.zeros(1), (3,))[key] = 1.0
 

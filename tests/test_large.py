@@ -75,15 +75,15 @@ class TestCopies:
         a = whole((-1, 1031), dtype)
         for source in (a, a.T):
             rows, columns = source.shape
-            memory = np.full(start + rows * (columns + pad) + 64, 77, dtype)
-            expected = memory.copy()
+            expected = np.full(start + rows * (columns + pad) + 64, 77, dtype)
+            memory = ours(expected.copy())
             mine, theirs = (
                 m[start : start + rows * (columns + pad)].reshape(rows, -1)[:, :columns]
                 for m in (memory, expected)
             )
-            ours(mine)[...] = ours(source)
+            mine[...] = ours(source)
             theirs[...] = source
-            assert memory.tobytes() == expected.tobytes()
+            same(memory, expected)
 
     @pytest.mark.parametrize("dtype", SIZES)
     @pytest.mark.parametrize("start", [1, 6])
@@ -162,13 +162,13 @@ class TestLoops:
     @pytest.mark.parametrize("start", [1, 7])
     def test_into_a_part_of_an_array(self, start, dtype):
         a = whole((-1,), dtype)
-        memory = np.zeros(start + a.size + 9, dtype)
-        y = ours(memory[start:-9])
+        memory = ours(np.zeros(start + a.size + 9, dtype))
+        y = memory[start:-9]
         y[...] = ours(a)
         y += ours(a)
         same(y[: a.size - start] + ours(a[start:]), (a + a)[: a.size - start] + a[start:])
         expected = np.concatenate([np.zeros(start, dtype), a + a, np.zeros(9, dtype)])
-        assert memory.tobytes() == expected.tobytes()
+        same(memory, expected)
 
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_of_one_operand_are_as_those_of_its_rows(self, dtype):

@@ -579,6 +579,73 @@ def test_the_number_of_threads_does_not_change_a_bit():
     assert len(digests) == 1
 
 
+# ---- small matrices, several of which are done at once --------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("count", [1, 3, 9, 37])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 9, 16, 32])
+def test_stacks_of_any_length_give_what_each_matrix_gives(n, count, dtype):
+    rng = np.random.default_rng(n)
+    a = random(rng, (count, n, n), dtype) + n * np.eye(n, dtype=dtype)
+    b = random(rng, (count, n, 3), dtype)
+    exact = a.astype("float64")
+    bound = tolerance(a) * float(np.max(np.linalg.cond(exact)))
+    close(xp.linalg.inv(xp.asarray(a)), np.linalg.inv(exact).astype(dtype), bound)
+    solution = np.linalg.solve(exact, b).astype(dtype)
+    close(xp.linalg.solve(xp.asarray(a), xp.asarray(b)), solution, bound)
+    sign, log = np.linalg.slogdet(exact)
+    found = xp.linalg.slogdet(xp.asarray(a))
+    assert host(found.sign).tolist() == sign.tolist()
+    np.testing.assert_allclose(host(found.logabsdet), log, rtol=10 * eps(dtype), atol=bound)
+    square = a @ adjoint(a)
+    factor = host(xp.linalg.cholesky(xp.asarray(square)))
+    close(factor @ adjoint(factor), square, tolerance(a))
+    tall = random(rng, (count, n, 2), dtype)
+    for x in (a, tall, np.ascontiguousarray(adjoint(tall))):
+        for mode in ("reduced", "complete"):
+            q, r = (host(part) for part in xp.linalg.qr(xp.asarray(x), mode=mode))
+            close(q @ r, x, tolerance(a))
+            np.testing.assert_allclose(adjoint(q) @ q, unit(adjoint(q) @ q), atol=tolerance(a))
+            expected = np.linalg.qr(x, mode=mode).R  # with the signs of LAPACK
+            close(r, expected, 100 * bound)
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+@pytest.mark.parametrize("n", [1, 3, 8])
+def test_the_first_matrix_without_a_result_is_named(n, count):
+    for at in {0, count // 2, count - 1}:
+        a = np.stack([np.eye(n)] * count)
+        a[at:, -1, -1] = 0  # and all after it
+        words = rf"matrix \({at},\) of x"
+        with pytest.raises(xp.linalg.LinAlgError, match=words):
+            xp.linalg.inv(xp.asarray(a))
+        with pytest.raises(xp.linalg.LinAlgError, match=words):
+            xp.linalg.solve(xp.asarray(a), xp.asarray(a[..., :1]))
+        with pytest.raises(xp.linalg.LinAlgError, match=words):
+            xp.linalg.cholesky(xp.asarray(a))
+        assert host(xp.linalg.det(xp.asarray(a))).tolist() == [1.0] * at + [0.0] * (count - at)
+
+
+def test_pivots_are_sought_in_every_matrix_of_its_own():
+    # Without exchanges of rows these would divide by zero or lose everything.
+    rng = np.random.default_rng(8)
+    for n in (2, 3, 7):
+        a = np.stack([np.eye(n)[rng.permutation(n)] for _ in range(50)])
+        assert host(xp.linalg.inv(xp.asarray(a))).tolist() == adjoint(a).tolist()
+        assert host(xp.linalg.det(xp.asarray(a))).tolist() == np.linalg.det(a).tolist()
+    a = np.asarray([[[1e-20, 1.0], [1.0, 1.0]]] * 3)
+    np.testing.assert_allclose(host(xp.linalg.inv(xp.asarray(a))), np.linalg.inv(a), rtol=1e-15)
+
+
+def test_qr_of_huge_and_tiny_and_zero_columns():
+    a = np.stack([np.ones((3, 3)), np.zeros((3, 3)), np.eye(3), np.diag([-1.0, 2.0, -3.0])])
+    for scale in (1e-310, 1e-200, 1.0, 1e200, 1e307):
+        q, r = (host(part) for part in xp.linalg.qr(xp.asarray(a * scale)))
+        np.testing.assert_allclose(q @ r, a * scale, rtol=1e-12, atol=1e-12 * scale)
+        np.testing.assert_allclose(adjoint(q) @ q, unit(q), atol=1e-14)
+
+
 # ---- what has no result -----------------------------------------------------------------------------------
 
 E = xp.linalg.LinAlgError

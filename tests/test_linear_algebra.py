@@ -76,6 +76,45 @@ def test_matmul(dtype, data):
 
 
 @pytest.mark.parametrize("dtype", NUMERIC)
+def test_matmul_of_every_small_size(dtype):
+    # Vectors and halves of them, tiles of every number of rows; and sums in several parts.
+    sizes = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 33]
+    for m in sizes:
+        for n in sizes:
+            a, b = random((m, 6), dtype, m), random((6, n), dtype, n)
+            close(xp.asarray(a) @ xp.asarray(b), a @ b)
+    for m, k, n in [(3, 70, 5), (40, 300, 70), (20, 600, 33)]:
+        a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
+        close(xp.asarray(a) @ xp.asarray(b), a @ b)
+
+
+@given(st.sampled_from(NUMERIC), st.data())
+def test_small_products_have_the_same_bits_in_every_layout(dtype, data):
+    m, k, n = (data.draw(st.integers(1, 20)) for _ in range(3))
+    n = max(n, 2)
+    a, b = random((3, m, k), dtype, 1), random((3, k, n), dtype, 2)
+    plain = np.asarray(xp.asarray(a) @ xp.asarray(b))
+    moved = np.asarray(data.draw(layout(a)) @ data.draw(layout(b)))
+    assert moved.tobytes() == plain.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(40, 70), (70, 40), (200, 33), (1, 50), (50, 1)])
+def test_a_matrix_times_its_own_transpose(shape, dtype):
+    a = random(shape, dtype)
+    x = xp.asarray(a)
+    for out, expected in [(x @ x.T, a @ a.T.copy()), (x.T @ x, a.T.copy() @ a)]:
+        close(out, expected)
+        values = np.asarray(out)
+        if min(shape) > 1:
+            assert values.tobytes() == values.T.tobytes()
+    # A part of it is another matrix.
+    close(x @ x[: shape[0] // 2 + 1].T, a @ a[: shape[0] // 2 + 1].T)
+    view = x[::-1]
+    close(view @ view.T, a[::-1] @ a[::-1].T.copy())
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
 def test_larger_products(dtype):
     a, b = random((130, 67), dtype, 1), random((67, 141), dtype, 2)
     close(xp.asarray(a) @ xp.asarray(b), a @ b)

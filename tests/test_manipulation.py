@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strided import shares_memory
 
 import arrayx as xp
 
@@ -35,10 +36,6 @@ def same(x, expected):
     assert x.dtype == expected.dtype
     assert x.shape == expected.shape
     np.testing.assert_array_equal(np.asarray(x), expected)
-
-
-def shares(x, y):
-    return np.shares_memory(np.asarray(x), np.asarray(y))
 
 
 def an_axis(data, ndim):
@@ -71,7 +68,7 @@ def test_permutations_and_flips(pair, data):
         views.append((x.mT, np.swapaxes(a, -1, -2)))
     for y, expected in views:
         same(y, expected)
-        assert not a.size or shares(x, y)
+        assert not a.size or shares_memory(x, y)
 
 
 @given(layouts(), st.data())
@@ -84,7 +81,7 @@ def test_new_and_removed_dimensions(pair, data):
     y = xp.expand_dims(x, axes)
     same(y, np.expand_dims(a, axes))
     same(xp.squeeze(y, axes), a)
-    assert not a.size or shares(x, y)
+    assert not a.size or shares_memory(x, y)
     if ndim:
         axis = an_axis(data, a.ndim + 1)
         same(xp.expand_dims(x, axis), np.expand_dims(a, axis))
@@ -101,7 +98,7 @@ def test_broadcasting(data):
     for x, y, expected in zip(ours, result, np.broadcast_arrays(*arrays), strict=True):
         same(y, expected)
         same(xp.broadcast_to(x, shapes.result_shape), expected)
-        assert not expected.size or shares(x, y)
+        assert not expected.size or shares_memory(x, y)
 
 
 def test_broadcasting_of_nothing():
@@ -119,7 +116,7 @@ def test_diagonals(pair, data):
     offset = data.draw(st.integers(-5, 5))
     y = x.diagonal(offset, axis1, axis2)
     same(y, a.diagonal(offset, axis1, axis2))
-    assert not y.size or shares(x, y)
+    assert not y.size or shares_memory(x, y)
 
 
 @given(layouts(min_dims=1), st.data())
@@ -131,7 +128,7 @@ def test_unstack(pair, data):
     assert len(result) == a.shape[axis]
     for i, y in enumerate(result):
         same(y, np.moveaxis(a, axis, 0)[i])
-        assert not y.size or shares(x, y)
+        assert not y.size or shares_memory(x, y)
 
 
 def test_writing_to_a_view_changes_the_array():
@@ -153,7 +150,7 @@ def test_reshape(pair, data):
     same(xp.reshape(x, shape), expected)
     copied = xp.reshape(x, shape, copy=True)
     same(copied, expected)
-    assert not a.size or not shares(x, copied)
+    assert not a.size or not shares_memory(x, copied)
     try:
         np.reshape(a, shape, copy=False)
     except ValueError:
@@ -161,7 +158,7 @@ def test_reshape(pair, data):
             xp.reshape(x, shape, copy=False)
     else:
         same(xp.reshape(x, shape, copy=False), expected)
-        assert not a.size or shares(x, xp.reshape(x, shape))
+        assert not a.size or shares_memory(x, xp.reshape(x, shape))
     if a.size:
         same(xp.reshape(x, (-1,)), a.reshape(-1))
         unknown = data.draw(st.integers(0, len(shape) - 1))
@@ -276,9 +273,11 @@ def test_what_copies_shares_nothing():
         xp.astype(x, xp.int64),
     ]
     for y in copies:
-        assert not shares(x, y)
+        assert not shares_memory(x, y)
         assert y.writable
-    assert xp.astype(x, xp.int64, copy=False) is x or shares(x, xp.astype(x, xp.int64, copy=False))
+    assert xp.astype(x, xp.int64, copy=False) is x or shares_memory(
+        x, xp.astype(x, xp.int64, copy=False)
+    )
 
 
 # ---- errors -------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ def address(x):
     return np.asarray(x).ctypes.data
 
 
+@pytest.mark.cpu
 def test_info_is_a_named_tuple_of_bytes():
     info = memory.info()
     assert info == (info.in_use, info.cached, info.limit)
@@ -42,6 +43,7 @@ def test_info_is_a_named_tuple_of_bytes():
     assert memory.info(xp.Device("cpu")) == info
 
 
+@pytest.mark.cpu
 def test_the_limit_is_a_part_of_the_machines_memory_by_default():
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     assert 64 * MiB <= memory.limit() <= max(64 * MiB, pages // 2)
@@ -60,6 +62,7 @@ def test_arrays_in_use_are_counted_while_they_live(size):
     assert memory.info().in_use == before
 
 
+@pytest.mark.cpu
 def test_memory_of_others_is_not_counted():
     before = memory.info().in_use
     x = xp.asarray(np.zeros(MiB), copy=False)

@@ -59,7 +59,13 @@ def rows():
 
 
 def kernel_source():
-    lines = ['#include "elementwise.hpp"', "using namespace arrayx;"]
+    lines = [
+        '#include "elementwise.hpp"',
+        '#include "half.hpp"',
+        "using namespace arrayx;",
+        'extern "C" __global__ void half(f32* a, f64* b, ops::f16* out)'
+        " { out[0] = ops::f16(*a); out[1] = ops::f16(*b); *a = out[2]; }",
+    ]
     count = 0
     for function, kinds, arity in rows():
         for kind in sorted(kinds):

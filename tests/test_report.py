@@ -130,8 +130,15 @@ def test_memory(rows):
 
 
 def test_cuda(rows):
-    libraries = list(Path(_core.__file__).parent.glob("*arrayx_cuda*"))
-    assert rows["CUDA"] == (", ".join(map(str, sorted(libraries))) or "not built")
+    found = _core.cuda_report()
+    if found["error"] is None:
+        assert found["devices"] and Path(found["library"]).exists()
+        assert rows["CUDA"].startswith(f"cuda:0: {found['devices'][0]}")
+        assert rows["CUDA"].endswith(f"by {found['library']}")
+    else:
+        assert rows["CUDA"] == found["error"]
+    missing = report(ARRAYX_CUDA_LIBRARY="/nowhere/libarrayx_cuda.so")
+    assert "no CUDA library (/nowhere/libarrayx_cuda.so does not exist)" in missing["CUDA"]
 
 
 def test_numpy_is_not_imported_for_it():

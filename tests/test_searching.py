@@ -168,6 +168,22 @@ def test_searchsorted_with_many_values(dtype, side):
     same(xp.searchsorted(ours(a), ours(values.T), side=side), expected.T)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float64", "complex128"])
+def test_searchsorted_of_values_in_order(dtype, side):
+    """Those are sought from where the one before was found."""
+    draw = Draw(6)
+    for n in [1, 30, 5000]:
+        a = np.sort(draw.values((n,), dtype))
+        for count in [9, 64, 65, 1000, 5000]:
+            values = np.sort(draw.values((count,), dtype))
+            broken = values.copy()
+            broken[count // 2 :] = values[: count - count // 2]
+            for sought in [values, values[::-1].copy(), broken, np.repeat(values[:3], count)]:
+                expected = np.searchsorted(a, sought, side=side)
+                same(xp.searchsorted(ours(a), ours(sought), side=side), expected)
+
+
 def test_searchsorted_promotes_and_takes_scalars():
     x = xp.asarray([1, 2, 2, 3])
     assert int(xp.searchsorted(x, 2)) == 1

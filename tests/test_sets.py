@@ -76,6 +76,20 @@ def test_isin(seed):
     same(xp.isin(ours(a), ours(b), invert=True), ~expected)
 
 
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if np.dtype(d).kind in "iu"])
+def test_isin_of_integers_up_to_the_ends_of_their_dtype(dtype):
+    draw = Draw(2)
+    ends = np.iinfo(dtype)
+    any_value = draw.numpy.integers(ends.min, ends.max, 3000, dtype, endpoint=True)
+    for first in [ends.min, ends.max - 90, ends.max // 3]:
+        values = np.asarray(first, dtype) + draw.numpy.integers(0, 91, 40).astype(dtype)
+        near = np.asarray(first, dtype) + draw.numpy.integers(0, 91, 3000).astype(dtype)
+        a = np.concatenate([any_value, near, np.asarray([ends.min, ends.max], dtype)])
+        for among in [values, np.append(values, any_value[:1])]:
+            same(xp.isin(ours(a), ours(among)), np.isin(a, among))
+            same(xp.isin(ours(a), ours(among), invert=True), ~np.isin(a, among))
+
+
 def test_isin_promotes_and_takes_scalars():
     x = xp.asarray([1, 2, 3, 2])
     assert xp.isin(x, 2).tolist() == [False, True, False, True]

@@ -55,7 +55,8 @@ def test_long_lines(dtype, n):
 
 
 # Lengths around those at which another way of sorting takes over, and odd numbers of lines.
-SHORT = [*range(1, 71), 95, 96, 97, 1023, 1024, 1025, 4095, 4096, 4097]
+SHORT = [*range(1, 71), 95, 96, 97, 127, 128, 129, 255, 256, 257, 500, 600, 700, 1023, 1024, 1025]
+SHORT += [2047, 2048, 2049, 3000, 4095, 4096, 4097]
 
 
 def many_short(dtype):
@@ -99,6 +100,35 @@ def test_keys_that_differ_in_some_bits_only(dtype, n):
             some = unsigned.type((1 << width) - 1 << low)
             keys = values & some | np.invert(some) & values[0, 0]
             check(keys.view(dtype), 1, width % 2 == 0)
+
+
+@pytest.mark.parametrize("n", [500, 5000, 150_000])
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64", "complex128"])
+def test_keys_that_differ_in_their_highest_and_their_lowest_bits(dtype, n):
+    """A position does not fit beside all of such a key: what is left out of it decides later."""
+    draw = Draw(n)
+    for clusters in [1, 2, n // 4]:
+        high = draw.numpy.integers(0, 1 << 12, clusters)[draw.numpy.integers(0, clusters, n)]
+        for low in [2, 5, n]:
+            keys = np.asarray(high << 50 | draw.numpy.integers(0, low, n), np.int64)
+            if dtype == "complex128":
+                a = keys.view("float64") + 1j * draw.numpy.integers(0, low, n)
+            else:
+                a = (keys ^ keys[0] << 1).view(dtype)
+            check(a, 0, low == 5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lines_that_are_nearly_in_order(dtype):
+    draw = Draw(3)
+    for descending in [False, True]:
+        n = 9000
+        line = np.take(a := draw.values((n,), dtype), order(a, 0, descending))
+        check(line, 0, descending)
+        for i in [1, 510, 511, 512, 1022, n - 1]:
+            swapped = line.copy()
+            swapped[[0, i]] = line[[i, 0]]
+            check(swapped, 0, descending)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint64", "float32", "float64", "complex128"])

@@ -18,6 +18,7 @@ FLOATS = ["float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 NUMERIC = [*REAL, *COMPLEX]
 WIDER = {
+    "float16": "float32",
     "float32": "float64",
     "float64": "longdouble",
     "complex64": "complex128",
@@ -487,17 +488,17 @@ def test_one_element_among_millions_decides(dtype):
     a = np.ones(1_200_007, dtype)
     x = ours(a)
     for place in (0, 1, 31, 700_000, 1_200_006):
-        a[place] = 0
+        x[place] = 0
         assert not bool(xp.all(x)) and int(xp.count_nonzero(x)) == a.size - 1
         matrix = xp.reshape(x[:1_200_000], (1200, 1000)).T
         assert bool(xp.all(matrix)) == (place >= 1_200_000)
-        a[place] = 1
+        x[place] = 1
         assert bool(xp.all(x))
-    a[...] = 0
+    x[...] = 0
     for place in (0, 1, 31, 700_000, 1_200_006):
-        a[place] = 1
+        x[place] = 1
         assert bool(xp.any(x)) and int(xp.count_nonzero(x)) == 1
-        a[place] = 0
+        x[place] = 0
         assert not bool(xp.any(x))
 
 
@@ -658,3 +659,101 @@ def test_dtypes(function, allowed, dtype):
     elif function in (xp.sum, xp.prod, xp.cumulative_sum, xp.cumulative_prod):
         expected = "int64" if dtype == "bool" else wide_dtype(dtype)
     assert function(x).dtype == getattr(xp, expected)
+
+
+# ---- lines of every length -------------------------------------------------------------------------------
+
+# Around the lanes of a vector, the rows that are folded together, and the chunks of each width.
+LENGTHS = [*range(1, 36), *range(60, 69), *range(126, 131), *range(254, 259), 300, 513, 1100]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [1, 3, 41])
+def test_short_lines_of_every_length(rows, dtype):
+    draw = Draw(rows)
+    for n in LENGTHS:
+        a = draw.values((rows, n), dtype)
+        if kind(dtype) in "fc":  # special values have tests of their own
+            a = np.where(np.isfinite(a), a, 1).astype(dtype)
+        columns = np.ascontiguousarray(a.T).T
+        for x in (ours(a), ours(columns)):
+            for name in ("any", "all", "count_nonzero"):
+                alike(getattr(xp, name)(x, axis=1), getattr(np, name)(a, axis=1))
+            if dtype != "bool":
+                check_sum(xp.sum(x, axis=1), a, 1)
+            if kind(dtype) in "iuf":
+                for name in ("max", "min"):
+                    np.testing.assert_array_equal(
+                        np.asarray(getattr(xp, name)(x, axis=1)), getattr(np, name)(a, axis=1)
+                    )
+                for name in ("argmax", "argmin"):
+                    same(getattr(xp, name)(x, axis=1), getattr(np, name)(a, axis=1))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("rows", [1, 41])
+def test_nan_and_infinities_in_short_lines(rows, dtype):
+    draw = Draw(rows + 1)
+    for n in LENGTHS:
+        a = draw.numpy.standard_normal((rows, n)).astype(dtype)
+        for row in a:
+            for value in (np.nan, np.inf, -np.inf):
+                row[draw.randrange(n)] = value if draw.random() < 0.5 else row[0]
+        for x in (ours(a), ours(np.ascontiguousarray(a.T).T)):
+            for name in ("max", "min"):
+                np.testing.assert_array_equal(
+                    np.asarray(getattr(xp, name)(x, axis=1)), getattr(np, name)(a, axis=1)
+                )
+            for name in ("argmax", "argmin"):
+                same(getattr(xp, name)(x, axis=1), getattr(np, name)(a, axis=1))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
+@pytest.mark.parametrize("n", [1, 7, 16, 17, 63, 255, 257, 4100, 270_001])
+def test_the_same_bits_in_rows_columns_and_views(n, dtype):
+    """A line alone, which threads may share, as a column among others, and in views of those."""
+    draw = Draw(n)
+    line = draw.numpy.standard_normal(n).astype(dtype)
+    if kind(dtype) == "c":
+        line = line * (1 + 0.5j)
+    line = line.astype(dtype)
+    wide = np.repeat(line[:, None], 11, axis=1)
+    gapped = np.zeros((n, 33), dtype)
+    gapped[:, ::3] = wide
+    views = [wide, np.asfortranarray(wide), gapped[:, ::3], gapped[:, 30::-3], wide[::-1][::-1]]
+    names = ["sum", "cumulative_sum", "cumulative_prod", "prod"]
+    if kind(dtype) == "f":
+        names += ["mean", "var", "max"]
+    for name in names:
+        function = getattr(xp, name)
+        with np.errstate(all="ignore"):
+            alone = np.asarray(function(ours(line), axis=0))
+        for view in views:
+            result = np.asarray(function(ours(view), axis=0))
+            for column in range(11):
+                got = np.ascontiguousarray(result[..., column])
+                assert got.tobytes() == alone.tobytes(), (name, column)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_sums_over_groups_of_dimensions_in_any_order(dtype):
+    draw = Draw(12)
+    a = draw.numpy.integers(-1000, 1000, (65, 70, 66)).astype(dtype)  # sums are exact
+    for order in itertools.permutations(range(3)):
+        x = ours(np.ascontiguousarray(a.transpose(order)).transpose(np.argsort(order)))
+        for count_of_axes in (1, 2, 3):
+            for axes in itertools.combinations(range(3), count_of_axes):
+                same(xp.sum(x, axis=axes), np.sum(a, axis=axes, dtype=wide_dtype(dtype)))
+                same(xp.max(x, axis=axes), np.max(a, axis=axes))
+                same(xp.count_nonzero(x, axis=axes), np.count_nonzero(a, axis=axes))
+
+
+def test_variances_in_tiles_and_in_two_passes_are_as_exact():
+    """Rows that fit the caches are read once, longer ones twice; the mean is large in both."""
+    draw = Draw(13)
+    for shape in ((40, 3000), (2, 300_000), (3000, 40), (70_000, 3)):
+        a = 1e8 + draw.numpy.standard_normal(shape)
+        for axis in (0, 1):
+            exact = exact_variance(a, axis, 0, False)
+            slack = 1e-14 * exact + (eps("float64") * 1e8) ** 2  # the mean itself is rounded
+            near(xp.var(ours(a), axis=axis), exact, np.dtype("float64"), 4, slack)

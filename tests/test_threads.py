@@ -13,6 +13,7 @@ from test_promises import bits, run_python
 
 import arrayx as xp
 
+pytestmark = pytest.mark.cpu
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
 
 # Each is several loops that pay for threads.

@@ -293,7 +293,7 @@ def lexsort(keys: Sequence[ArrayLike] | Array, axis: int = -1) -> Array:
     if not arrays:
         raise ValueError("lexsort: keys is empty; there must be one key at least")
     if arrays[0].ndim == 0:
-        return xp.zeros((), dtype=xp.int64)
+        return xp.zeros((), dtype=xp.int64, device=arrays[0].device)
     order = xp.argsort(arrays[0], axis=axis)
     for key in arrays[1:]:
         step = xp.argsort(xp.take_along_axis(key, order, axis=axis), axis=axis)

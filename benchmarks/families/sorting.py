@@ -1,4 +1,4 @@
-"""sort and argsort, stable and not, unique and searchsorted."""
+"""sort and argsort, stable and not, unique, isin and searchsorted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from ..cases import FLOATING, FULL, KIBI, MEBI, QUICK, USUAL, Case, Operand, Scale, Shape
 
-DTYPES = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint64")
+DTYPES = (
+    *("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint64"),
+    *("bool", "complex64", "complex128"),
+)
 # Those timed at every size in usual runs.
 COMMON = ("float32", "float64", "int32", "int64")
 SIZES = (64, KIBI, 16 * KIBI, 128 * KIBI, MEBI, 4 * MEBI)
@@ -105,6 +108,18 @@ def cases(scale: Scale) -> Iterator[Case]:
                     {"x": operand},
                     tier=USUAL if dtype == "float64" else FULL,
                 )
+        among = Operand((1000,), dtype, "spread")
+        yield Case(
+            "sorting",
+            "isin of 1000 values",
+            "xp.isin(x, y)",
+            {"x": Operand((scale.medium,), dtype, "spread"), "y": among},
+        )
+    few = {
+        "x": Operand((scale.medium,), "int64", "few"),
+        "y": Operand((1000,), "int64", "below", high=100),
+    }
+    yield Case("sorting", "isin of 1000 small values", "xp.isin(x, y)", few)
     for dtype in (*FLOATING, "int64"):
         for n, sought in ((scale.cached, scale.medium), (scale.medium, scale.medium)):
             for values in ("spread", "ascending"):

@@ -1,5 +1,5 @@
-// DType: one row per dtype, and the promotion lattice. Room is left for dtypes outside the
-// standard: nothing but this table and `dispatch` lists them.
+// DType: one row per dtype, and the promotion lattice. Nothing but this table and `dispatch` lists
+// the dtypes. float16, which the standard lacks, is a dtype of storage: see compute_dtype.
 #pragma once
 
 #include <array>
@@ -8,9 +8,12 @@
 #include <ostream>
 #include <string_view>
 
+#include "../ops/half.hpp"
 #include "error.hpp"
 
 namespace arrayx {
+
+using ops::f16;
 
 enum class DType : std::uint8_t {
   bool_,
@@ -22,12 +25,13 @@ enum class DType : std::uint8_t {
   uint16,
   uint32,
   uint64,
+  float16,
   float32,
   float64,
   complex64,
   complex128,
 };
-inline constexpr int dtype_count = 13;
+inline constexpr int dtype_count = 14;
 
 enum class Kind : std::uint8_t { bool_, signed_, unsigned_, real, complex };
 
@@ -51,6 +55,7 @@ inline constexpr std::array<DTypeInfo, dtype_count> dtype_table{{
     {DType::uint16, "uint16", Kind::unsigned_, 2, 1, "H", "<u2"},
     {DType::uint32, "uint32", Kind::unsigned_, 4, 1, "I", "<u4"},
     {DType::uint64, "uint64", Kind::unsigned_, 8, 1, "L", "<u8"},
+    {DType::float16, "float16", Kind::real, 2, 2, "e", "<f2"},
     {DType::float32, "float32", Kind::real, 4, 2, "f", "<f4"},
     {DType::float64, "float64", Kind::real, 8, 2, "d", "<f8"},
     {DType::complex64, "complex64", Kind::complex, 8, 5, "Zf", "<c8"},
@@ -92,11 +97,26 @@ inline constexpr DType default_float = DType::float64;
 inline constexpr DType default_complex = DType::complex128;
 inline constexpr DType index_dtype = DType::int64;
 
+// The dtype that engines compute in where operands and results have dtype d. They are asked to
+// hold, move, cast, sort and reduce float16, never to compute in it: float32 is cast on the way
+// out.
+constexpr DType compute_dtype(DType d) {
+  return d == DType::float16 ? DType::float32 : d;
+}
+// Twice as wide, where there is such a dtype: for sums that would lose digits.
+constexpr DType wider_dtype(DType d) {
+  return d == DType::float16     ? DType::float32
+         : d == DType::float32   ? DType::float64
+         : d == DType::complex64 ? DType::complex128
+                                 : d;
+}
+
 constexpr DType real_dtype(DType d) {
   return d == DType::complex64 ? DType::float32 : d == DType::complex128 ? DType::float64 : d;
 }
 constexpr DType complex_dtype(DType d) {
-  return d == DType::float32 || d == DType::complex64 ? DType::complex64 : DType::complex128;
+  const bool single = d == DType::float16 || d == DType::float32 || d == DType::complex64;
+  return single ? DType::complex64 : DType::complex128;
 }
 
 // Calls f with a value-initialised C++ object of the dtype's type: the one dtype switch.
@@ -121,6 +141,8 @@ constexpr decltype(auto) dispatch(DType d, F&& f) {
       return f(std::uint32_t{});
     case DType::uint64:
       return f(std::uint64_t{});
+    case DType::float16:
+      return f(f16{});
     case DType::float32:
       return f(float{});
     case DType::float64:
@@ -149,6 +171,7 @@ ARRAYX_DTYPE_OF(std::uint8_t, uint8)
 ARRAYX_DTYPE_OF(std::uint16_t, uint16)
 ARRAYX_DTYPE_OF(std::uint32_t, uint32)
 ARRAYX_DTYPE_OF(std::uint64_t, uint64)
+ARRAYX_DTYPE_OF(f16, float16)
 ARRAYX_DTYPE_OF(float, float32)
 ARRAYX_DTYPE_OF(double, float64)
 ARRAYX_DTYPE_OF(std::complex<float>, complex64)

@@ -20,7 +20,8 @@ enum class ErrorKind {
   linalg,  // arrayx.linalg.LinAlgError
 };
 
-class Error : public std::exception {
+// Visible, so that it is one type in the extension module and in an engine's own library.
+class __attribute__((visibility("default"))) Error : public std::exception {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
   ErrorKind kind() const { return kind_; }

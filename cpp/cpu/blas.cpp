@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../array/error.hpp"
+#include "../shared_library.hpp"
 #include "fork.hpp"
 
 namespace arrayx::cpu {
@@ -19,14 +20,7 @@ constexpr const char* library_file = "libscipy_openblas64_.so";
 #endif
 
 void* open_library() {
-  Dl_info here;
-  std::string path;
-  if (dladdr(reinterpret_cast<const void*>(&open_library), &here) && here.dli_fname) {
-    path = here.dli_fname;
-    const std::size_t slash = path.rfind('/');
-    path = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  }
-  path += library_file;
+  const std::string path = beside(reinterpret_cast<const void*>(&open_library), library_file);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) raise(ErrorKind::runtime, "OpenBLAS could not be opened: ", dlerror());
   return library;
@@ -58,6 +52,10 @@ const Blas& blas() {
     find(b.dgemv, "cblas_dgemv");
     find(b.cgemv, "cblas_cgemv");
     find(b.zgemv, "cblas_zgemv");
+    find(b.ssyrk, "cblas_ssyrk");
+    find(b.dsyrk, "cblas_dsyrk");
+    find(b.csyrk, "cblas_csyrk");
+    find(b.zsyrk, "cblas_zsyrk");
     return b;
   }();
   return instance;

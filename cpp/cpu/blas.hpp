@@ -12,6 +12,7 @@ namespace arrayx::cpu {
 using blas_int = std::int64_t;
 enum BlasOrder : int { row_major = 101 };
 enum BlasTranspose : int { no_transpose = 111, transpose = 112 };
+enum BlasTriangle : int { upper = 121 };
 
 struct Blas {
   // alpha and beta are values for real types and pointers to pairs for complex ones.
@@ -23,12 +24,18 @@ struct Blas {
   using Gemv = void (*)(int order, int transpose, blas_int m, blas_int n, Scale alpha,
                         const void* a, blas_int lda, const void* x, blas_int incx, Scale beta,
                         void* y, blas_int incy);
+  template <class Scale>
+  using Syrk = void (*)(int order, int triangle, int transpose, blas_int n, blas_int k, Scale alpha,
+                        const void* a, blas_int lda, Scale beta, void* c, blas_int ldc);
   Gemm<float> sgemm;
   Gemm<double> dgemm;
   Gemm<const void*> cgemm, zgemm;
   Gemv<float> sgemv;
   Gemv<double> dgemv;
   Gemv<const void*> cgemv, zgemv;
+  Syrk<float> ssyrk;
+  Syrk<double> dsyrk;
+  Syrk<const void*> csyrk, zsyrk;
 };
 
 // RuntimeError when the library or one of its functions is missing.

@@ -13,16 +13,6 @@ using detail::magnitude;
 
 inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an L1 or stay in L2
 
-// Bytes of a result from which on it is written past the caches: more than a core's share of them.
-inline constexpr std::int64_t stream_from = std::int64_t{1} << 24;
-
-// Bytes that go past the caches at a time. The kernel writes them to L1 while the last ones leave
-// and the next operands arrive: x + y then runs at the speed of a loop written for streaming;
-// pieces of 8 KiB, with nothing fetched ahead, took twice as long.
-inline constexpr std::int64_t streamed_bytes = 2048;
-
-inline constexpr int line_bytes = 64;
-
 // Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer
 // can hold a packed block and the other half its cast.
 int block_elements(int largest_itemsize) {
@@ -49,9 +39,8 @@ struct Grid {
       take(plan.tile_dim, tile);
     }
     take(inner, budget);
-    // Short rows: more of them to a block, as long as whole dimensions fit. Long ones stay alone,
-    // so that contiguous operands need no packing.
-    if (length[inner] == plan.size[inner] && length[inner] < 256) {
+    // More rows to a block, as long as whole dimensions fit.
+    if (length[inner] == plan.size[inner]) {
       for (int d = inner - 1; d >= 0 && budget > 1; --d) {
         if (length[d] == 1) take(d, budget);
         if (length[d] != plan.size[d]) break;
@@ -64,6 +53,12 @@ struct Grid {
   Grid(const Plan& plan, Dims lengths, Dims visited)
       : length(std::move(lengths)), order(std::move(visited)) {
     finish(plan);
+  }
+
+  std::int64_t elements_per_block() const {
+    std::int64_t n = 1;
+    for (std::int64_t l : length) n *= l;
+    return n;
   }
 
  private:
@@ -122,6 +117,12 @@ struct GridPlace {
   const Grid& grid_;
 };
 
+Dims permuted(const Dims& dims, const Dims& order) {
+  Dims out;
+  for (std::int64_t d : order) out.push_back(dims[static_cast<int>(d)]);
+  return out;
+}
+
 // Row-major strides, in bytes, of a packed block.
 void packed_strides(const Dims& sizes, int itemsize, Dims& strides) {
   strides.resize(sizes.size());
@@ -140,27 +141,30 @@ bool lies_packed(const Dims& sizes, const Dims& strides, const Dims& packed) {
   return true;
 }
 
-// Fetches as many bytes as have just been read at p from behind them.
-void fetch(const char* p, std::int64_t bytes) {
-  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + bytes + b);
-}
-
-// Copies a packed block past the caches to where rows of its last dimension are contiguous.
-void stream_box(const char* in, char* out, const Dims& strides, const Dims& sizes, int itemsize) {
+// Copies a box past the caches, between strides of which the last are an item.
+void stream_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
+                const Dims& sizes, int itemsize) {
   const int n = sizes.size();
   const std::int64_t row = sizes[n - 1] * itemsize;
   std::int64_t rows = 1;
   for (int d = 0; d < n - 1; ++d) rows *= sizes[d];
   Dims index(n);
-  for (std::int64_t r = 0; r < rows; ++r, in += row) {
+  for (std::int64_t r = 0; r < rows; ++r) {
     kernels().stream(in, out, row);
     for (int d = n - 2; d >= 0; --d) {
-      out += strides[d];
+      in += in_strides[d];
+      out += out_strides[d];
       if (++index[d] < sizes[d]) break;
-      out -= sizes[d] * strides[d];
+      in -= sizes[d] * in_strides[d];
+      out -= sizes[d] * out_strides[d];
       index[d] = 0;
     }
   }
+}
+
+Dims in_bytes(Dims strides, int itemsize) {
+  for (std::int64_t& s : strides) s *= itemsize;
+  return strides;
 }
 
 void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t n) {
@@ -189,8 +193,13 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
     return;
   }
   int row = n - 2;
+  std::int64_t nearest = magnitude(in_strides[inner]);
   for (int i = 0; i < n - 1; ++i) {
-    if (in_strides[axes[i]] == itemsize) row = i;
+    const std::int64_t s = magnitude(in_strides[axes[i]]);
+    if (s != 0 && s < nearest) {
+      row = i;
+      nearest = s;
+    }
   }
   const int r = axes[row];
   for (int i = row; i + 2 < n; ++i) axes[i] = axes[i + 1];
@@ -227,228 +236,495 @@ Plan plan_of(const Operand* const* operands, int count) {
   return make_plan(*shape, strides, count);
 }
 
-void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel) {
-  if (plan.kind == LoopKind::empty) return;
-  const int K = plan.operands, out = K - 1, n = plan.ndim(), inner = n - 1;
-  const KernelTable& table = kernels();
+namespace {
 
-  std::array<bool, plan_operands> constant{};  // the same element everywhere
-  std::array<bool, plan_operands> cast{};
-  bool direct = plan.kind == LoopKind::contiguous;
-  int largest = 1, bytes_per_element = 0;
-  for (int k = 0; k < K; ++k) {
-    constant[k] = k != out;
-    for (std::int64_t s : plan.stride[k]) constant[k] &= s == 0;
-    cast[k] = operands[k].memory != operands[k].kernel;
-    direct &= constant[k] || (!cast[k] && plan.stride[k][0] == 1);
-    largest = std::max({largest, itemsize(operands[k].memory), itemsize(operands[k].kernel)});
-    bytes_per_element += constant[k] ? 0 : itemsize(operands[k].memory);
+// One call of run_blocks: what is known of the operands, and the three ways to visit the elements.
+class BlockLoop {
+ public:
+  BlockLoop(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
+            std::int64_t arithmetic)
+      : plan_(plan), operands_(operands), kernel_(kernel), total_(plan.count()) {
+    direct_ = plan.kind == LoopKind::contiguous;
+    for (int k = 0; k <= out_; ++k) {
+      const int size = itemsize(operands[k].memory);
+      constant_[k] = k != out_;
+      for (std::int64_t s : plan.stride[k]) constant_[k] &= s == 0;
+      cast_[k] = operands[k].memory != operands[k].kernel;
+      direct_ &= constant_[k] || (!cast_[k] && plan.stride[k][0] == 1);
+      largest_ = std::max({largest_, size, itemsize(operands[k].kernel)});
+      bytes_per_element_ += constant_[k] ? 0 : size;
+      any_constant_ |= constant_[k];
+    }
+    block_ = block_elements(largest_);
+    element_cost_bytes_ = std::max<std::int64_t>({std::int64_t{bytes_per_element_}, arithmetic, 1});
+    // Constants are repeated once into a block of their own that all threads read.
+    for (int k = 0; k < out_; ++k) {
+      if (constant_[k]) repeat_constant(k);
+    }
+    // A large result goes past the caches, by way of a block in L1; not where it overwrites an
+    // operand, whose lines have been fetched already.
+    streamed_ =
+        total_ * itemsize(operands[out_].memory) >= stream_from && plan.stride[out_][inner_] == 1;
+    for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
+
+    for (int k = 0; k <= out_; ++k) {
+      stride_[k] = plan.stride[k];
+      for (std::int64_t& s : stride_[k]) s *= itemsize(operands[k].memory);
+    }
   }
-  const std::int64_t total = plan.count();
-  const std::int64_t block = block_elements(largest);
 
-  // Constants are repeated once into a block of their own that all threads read.
-  alignas(64) char constants[plan_operands - 1][scratch_bytes / 2];
-  for (int k = 0; k < out; ++k) {
-    if (!constant[k]) continue;
-    const int size = itemsize(operands[k].kernel);
+  void run() {
+    if (direct_) {
+      run_direct();
+    } else if (rows_pay()) {
+      run_rows();
+    } else {
+      run_boxes();
+    }
+  }
+
+ private:
+  void repeat_constant(int k) {
+    const DType from = operands_[k].memory, to = operands_[k].kernel;
+    const int size = itemsize(to);
     alignas(16) char element[16];
-    std::memcpy(element, operands[k].data, itemsize(operands[k].memory));
-    if (cast[k]) {
+    std::memcpy(element, operands_[k].data, itemsize(from));
+    if (cast_[k]) {
       alignas(16) char raw[16];
       std::memcpy(raw, element, sizeof raw);
-      cast_elements(operands[k].memory, operands[k].kernel, raw, element, 1);
+      cast_elements(from, to, raw, element, 1);
     }
-    table.copy[item_class(size)](element, {0, 0}, constants[k], {0, size}, 1,
-                                 std::min(block, total));
+    table_.copy[item_class(size)](element, {0, 0}, constants_[k], {0, size}, 1,
+                                  std::min(block_, total_));
   }
-  // A large result goes past the caches, by way of a block in L1; not where it overwrites an
-  // operand, whose lines have been fetched already.
-  bool streamed =
-      total * itemsize(operands[out].memory) >= stream_from && plan.stride[out][inner] == 1;
-  for (int k = 0; k < out; ++k) streamed &= operands[k].data != operands[out].data;
-  const bool any_constant = constant[0] || (K > 2 && constant[1]) || (K > 3 && constant[2]);
 
-  if (direct) {
-    // Straight from memory to memory; in chunks for the threads, and in blocks where a constant is
-    // read from its block.
-    std::int64_t chunk = std::max<std::int64_t>(parallel_grain / std::max(bytes_per_element, 1), 1);
-    chunk = (chunk + 63) / 64 * 64;
-    const int out_size = itemsize(operands[out].memory);
-    char* const out_data = operands[out].data;
-    parallel_for((total + chunk - 1) / chunk, total * bytes_per_element, [&](std::int64_t c) {
+  // Elements of a thread's chunk: fewer where a thread gets few of them, so that the threads end
+  // together.
+  std::int64_t chunk_elements() const {
+    const bool few = total_ * element_cost_bytes_ < 32 * parallel_grain;
+    return ((few ? parallel_grain / 4 : parallel_grain) / element_cost_bytes_ / 64 + 1) * 64;
+  }
+
+  // Straight from memory to memory; in blocks where a constant is read from its block.
+  void run_direct() {
+    const std::int64_t chunk = chunk_elements();
+    const int out_size = itemsize(operands_[out_].memory);
+    char* const out_data = operands_[out_].data;
+    // A streamed piece and what it is made from are in L1 at once.
+    const std::int64_t step = streamed_       ? std::min(block_, streamed_bytes / largest_)
+                              : any_constant_ ? block_
+                                              : chunk;
+    parallel_for((total_ + chunk - 1) / chunk, total_ * element_cost_bytes_, [&](std::int64_t c) {
       alignas(64) char scratch[streamed_bytes];
-      const std::int64_t end = std::min(total, (c + 1) * chunk);
-      const std::int64_t step = streamed       ? std::min(block, streamed_bytes / out_size)
-                                : any_constant ? block
-                                               : chunk;
+      const std::int64_t end = std::min(total_, (c + 1) * chunk);
       for (std::int64_t i = c * chunk; i < end; i += step) {
         const void* in[plan_operands];
-        for (int k = 0; k < out; ++k) {
-          in[k] = constant[k] ? constants[k] : operands[k].data + i * itemsize(operands[k].memory);
+        for (int k = 0; k < out_; ++k) {
+          in[k] =
+              constant_[k] ? constants_[k] : operands_[k].data + i * itemsize(operands_[k].memory);
         }
         const std::int64_t n = std::min(step, end - i);
         char* const target = out_data + i * out_size;
-        if (!streamed) {
-          kernel(in, target, n);
+        if (!streamed_) {
+          kernel_(in, target, n);
           continue;
         }
-        kernel(in, scratch, n);
-        for (int k = 0; k < out; ++k) {
-          if (!constant[k])
-            fetch(static_cast<const char*>(in[k]), n * itemsize(operands[k].memory));
+        kernel_(in, scratch, n);
+        for (int k = 0; k < out_; ++k) {
+          const std::int64_t bytes = n * itemsize(operands_[k].memory);
+          if (!constant_[k]) fetch(static_cast<const char*>(in[k]) + bytes, bytes);
         }
-        table.stream(scratch, target, n * out_size);
+        table_.stream(scratch, target, n * out_size);
       }
-      if (streamed) table.stream_fence();
+      if (streamed_) table_.stream_fence();
     });
-    return;
   }
 
-  std::array<Dims, plan_operands> stride;  // bytes
-  int tiled = largest;
-  for (int k = 0; k < K; ++k) {
-    const int size = itemsize(operands[k].memory);
-    if (plan.kind == LoopKind::transposed && magnitude(plan.stride[k][plan.tile_dim]) == 1) {
-      tiled = std::min(tiled, size);
-    }
-    stride[k] = plan.stride[k];
-    for (std::int64_t& s : stride[k]) s *= size;
+  // Whether operand k is contiguous along rows and of the kernel's dtype.
+  bool in_place(int k) const {
+    return !cast_[k] && stride_[k][inner_] == itemsize(operands_[k].memory);
   }
-  // Large transposed operands are packed for rows as long as a block, in L2: so both they and the
-  // others are read straight on.
-  const bool large = plan.kind == LoopKind::transposed && total * bytes_per_element >= stream_from;
-  const std::int64_t tile = (large ? 2 : 1) * std::max(8, line_bytes / tiled);
-  const Grid grid(plan, large ? tile * block : block, tile);
-  std::int64_t elements_per_block = 1;
-  for (std::int64_t l : grid.length) elements_per_block *= l;
-  const std::int64_t buffer_bytes = (elements_per_block * largest + 63) / 64 * 64;
-  const std::int64_t per_chunk =
-      std::max<std::int64_t>(1, (large ? 1 << 17 : 16384) / elements_per_block);
-  parallel_for(
-      (grid.count + per_chunk - 1) / per_chunk, total * bytes_per_element, [&](std::int64_t c) {
-        alignas(64) char piece[streamed_bytes];
-        char* buffer = thread_scratch<2>(2 * K * buffer_bytes);
-        std::array<char*, plan_operands> packed{}, converted{};
-        for (int k = 0; k < K; ++k) {
-          packed[k] = buffer + 2 * k * buffer_bytes;
-          converted[k] = packed[k] + buffer_bytes;
-        }
-        Dims block_strides;
-        std::int64_t b = c * per_chunk;
-        const std::int64_t end = std::min(grid.count, b + per_chunk);
-        GridPlace place(plan, grid, b);
-        const Dims& sizes = place.sizes;
-        for (; b < end; ++b, place.next()) {
-          const std::int64_t count = place.count();
-          std::array<char*, plan_operands> at;
-          for (int k = 0; k < K; ++k) at[k] = operands[k].data + place.offset(stride[k]);
-          const std::int64_t columns = sizes[inner];
-          const std::int64_t rows = count / columns;
-          // Where the kernel finds each operand: row after row at `pitch`, or (pitch = columns)
-          // packed.
-          std::array<char*, plan_operands> source;
-          std::array<bool, plan_operands> in_rows{};  // used where it lies, row by row
-          bool by_rows = false;
-          for (int k = 0; k < K; ++k) {
-            const int size = itemsize(operands[k].memory);
-            const DType from = operands[k].memory, to = operands[k].kernel;
-            if (constant[k]) {
-              source[k] = constants[k];
-              continue;
+  bool large() const { return total_ * bytes_per_element_ >= stream_from; }
+  // Whether operand k is the same for one row and the next.
+  bool repeats(int k) const { return inner_ > 0 && stride_[k][inner_ - 1] == 0; }
+
+  // Whether to call the kernel once for each piece of a row. Shorter rows are rather packed into
+  // blocks, unless an operand lies in rows that are apart and would be packed for nothing else.
+  bool rows_pay() const {
+    if (plan_.kind == LoopKind::transposed) return false;
+    const std::int64_t columns = plan_.size[inner_];
+    if (columns >= 256 || inner_ == 0) return true;
+    if (columns < 16) return false;
+    for (int k = 0; k <= out_; ++k) {
+      if (!constant_[k] && in_place(k) && !repeats(k) &&
+          stride_[k][inner_ - 1] != columns * stride_[k][inner_]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Rows: what is contiguous along them is used where it lies, the rest is packed piece by piece.
+  void run_rows() {
+    const std::int64_t columns = plan_.size[inner_], rows = total_ / columns;
+    const std::int64_t across = std::min(columns, chunk_elements());
+    const std::int64_t down = std::max<std::int64_t>(1, chunk_elements() / columns);
+    const std::int64_t chunks_across = (columns - 1) / across + 1;
+    bool packs = any_constant_;
+    for (int k = 0; k <= out_; ++k) packs |= !constant_[k] && !in_place(k);
+    const std::int64_t step = streamed_ ? std::min(block_, streamed_bytes / largest_)
+                              : packs   ? block_
+                                        : columns;
+    const std::int64_t buffer_bytes =
+        (std::min(step, columns) * largest_ + line_bytes - 1) / line_bytes * line_bytes;
+    parallel_for(chunks_across * ((rows - 1) / down + 1), total_ * element_cost_bytes_,
+                 [&](std::int64_t c) {
+                   const std::int64_t first = c % chunks_across * across;
+                   const std::int64_t last = std::min(columns, first + across);
+                   const std::int64_t row = c / chunks_across * down;
+                   RowRun(*this, packs || streamed_ ? buffer_bytes : 0)
+                       .run(row, std::min(rows, row + down), first, last, step);
+                   if (streamed_) table_.stream_fence();
+                 });
+  }
+
+  // The part of run_rows that a thread does at a time.
+  class RowRun {
+   public:
+    RowRun(const BlockLoop& loop, std::int64_t buffer_bytes)
+        : loop_(loop), index_(loop.plan_.ndim()), K_(loop.out_ + 1) {
+      char* buffer = buffer_bytes > 0 ? thread_scratch<2>(2 * K_ * buffer_bytes) : nullptr;
+      for (int k = 0; k < K_; ++k) {
+        packed_[k] = buffer + 2 * k * buffer_bytes;
+        converted_[k] = packed_[k] + buffer_bytes;
+        in_place_[k] = loop.in_place(k);
+        step_[k] = loop.stride_[k][loop.inner_];
+        next_[k] = loop.inner_ > 0 ? loop.stride_[k][loop.inner_ - 1] : 0;
+        // Rows that are not read again and come from memory, but for those long and untouched.
+        fetched_[k] = loop.large() && (loop.streamed_ || !in_place_[k]) && !loop.constant_[k] &&
+                      !loop.repeats(k) && step_[k] > 0 && step_[k] <= line_bytes;
+        plain_ &= loop.constant_[k] || in_place_[k];
+      }
+      plain_ &= !loop.streamed_;
+    }
+
+    void run(std::int64_t row, std::int64_t end, std::int64_t first, std::int64_t last,
+             std::int64_t step) {
+      const int outer = loop_.inner_ - 1;  // the dimension of the rows
+      for (int k = 0; k < K_; ++k) at_[k] = loop_.operands_[k].data + first * step_[k];
+      for (std::int64_t rest = row, d = outer; d >= 0; --d) {
+        const int axis = static_cast<int>(d);
+        index_[axis] = rest % loop_.plan_.size[axis];
+        rest /= loop_.plan_.size[axis];
+        for (int k = 0; k < K_; ++k) at_[k] += index_[axis] * loop_.stride_[k][axis];
+      }
+      while (row < end) {
+        const std::int64_t left = outer < 0 ? 1 : loop_.plan_.size[outer] - index_[outer];
+        const std::int64_t rows = std::min(left, end - row);
+        if (plain_ && last - first <= step) {
+          plain_rows(rows, last - first);
+        } else {
+          for (std::int64_t r = 0; r < rows; ++r) {
+            for (std::int64_t j = 0; j < last - first; j += step) {
+              piece(j, std::min(step, last - first - j), j + step < last - first);
             }
-            packed_strides(sizes, size, block_strides);
-            const bool whole = lies_packed(sizes, stride[k], block_strides);
-            const bool rowwise = columns == 1 || stride[k][inner] == size;
-            if (!cast[k] && (whole || (rowwise && columns >= 16))) {
-              source[k] = at[k];
-              in_rows[k] = !whole || (k == out && streamed);
-              by_rows |= in_rows[k];
-              continue;
-            }
-            if (k == out) {
-              source[k] = cast[k] ? converted[k] : packed[k];
-              continue;
-            }
-            char* raw = at[k];
-            if (!whole) {
-              raw = packed[k];
-              copy_box(at[k], stride[k], raw, block_strides, sizes, size);
-            }
-            source[k] = raw;
-            if (cast[k]) {
-              cast_elements(from, to, raw, converted[k], count);
-              source[k] = converted[k];
-            }
-          }
-          by_rows |= any_constant && count > block;  // constants are a block long
-          if (!by_rows) {
-            const void* in[plan_operands];
-            for (int k = 0; k < out; ++k) in[k] = source[k];
-            kernel(in, source[out], count);
-          } else {
-            Dims row_index(n);
-            std::array<std::int64_t, plan_operands> offset{};  // of rows used where they lie
-            for (std::int64_t r = 0; r < rows; ++r) {
-              const void* in[plan_operands];
-              char* row[plan_operands];
-              for (int k = 0; k < K; ++k) {
-                row[k] = source[k];
-                if (in_rows[k]) {
-                  row[k] += offset[k];
-                } else if (!constant[k]) {
-                  row[k] += r * columns * itemsize(operands[k].kernel);
-                }
-                in[k] = row[k];
-              }
-              if (in_rows[out] && streamed) {
-                const int size = itemsize(operands[out].memory);
-                const std::int64_t step = streamed_bytes / size;
-                for (std::int64_t j = 0; j < columns; j += step) {
-                  const std::int64_t m = std::min(step, columns - j);
-                  kernel(in, piece, m);
-                  for (int k = 0; k < out; ++k) {
-                    if (constant[k]) continue;
-                    const char* p = static_cast<const char*>(in[k]);
-                    const std::int64_t bytes = m * itemsize(operands[k].kernel);
-                    if (in_rows[k]) fetch(p, bytes);
-                    in[k] = p + bytes;
-                  }
-                  table.stream(piece, row[out] + j * size, m * size);
-                }
-              } else {
-                kernel(in, row[out], columns);
-              }
-              for (int d = inner - 1; d >= 0; --d) {
-                const bool carry = ++row_index[d] == sizes[d];
-                for (int k = 0; k < K; ++k) {
-                  offset[k] += carry ? -(sizes[d] - 1) * stride[k][d] : stride[k][d];
-                }
-                if (!carry) break;
-                row_index[d] = 0;
-              }
-            }
-          }
-          if (source[out] == converted[out] || source[out] == packed[out]) {
-            const DType from = operands[out].kernel, to = operands[out].memory;
-            const int size = itemsize(to);
-            packed_strides(sizes, size, block_strides);
-            const char* raw = source[out];
-            const bool whole = lies_packed(sizes, stride[out], block_strides);
-            if (cast[out]) {
-              char* target = whole && !streamed ? at[out] : packed[out];
-              cast_elements(from, to, raw, target, count);
-              raw = target;
-            }
-            if (streamed) {
-              stream_box(raw, at[out], stride[out], sizes, size);
-            } else if (!whole) {
-              copy_box(raw, block_strides, at[out], stride[out], sizes, size);
-            }
+            for (int k = 0; k < K_; ++k) at_[k] += next_[k];
           }
         }
-        if (streamed) table.stream_fence();
-      });
+        row += rows;
+        if (outer >= 0) carry(outer, rows);
+      }
+    }
+
+   private:
+    // Rows of which every operand lies where the kernel takes it.
+    void plain_rows(std::int64_t rows, std::int64_t n) {
+      const int out = K_ - 1;
+      const void* in[plan_operands];
+      for (int k = 0; k < out; ++k) in[k] = loop_.constant_[k] ? loop_.constants_[k] : at_[k];
+      for (std::int64_t r = 0; r < rows; ++r) {
+        loop_.kernel_(in, at_[out], n);
+        for (int k = 0; k < out; ++k) in[k] = static_cast<const char*>(in[k]) + next_[k];
+        at_[out] += next_[out];
+      }
+      for (int k = 0; k < out; ++k) at_[k] += rows * next_[k];
+    }
+
+    // After `rows` more rows of dimension d.
+    void carry(int d, std::int64_t rows) {
+      index_[d] += rows;
+      while (index_[d] == loop_.plan_.size[d]) {
+        for (int k = 0; k < K_; ++k) at_[k] -= index_[d] * loop_.stride_[k][d];
+        index_[d] = 0;
+        if (--d < 0) return;
+        ++index_[d];
+        for (int k = 0; k < K_; ++k) at_[k] += loop_.stride_[k][d];
+      }
+    }
+
+    // n elements from the j-th on; `more` if others of this row follow.
+    void piece(std::int64_t j, std::int64_t n, bool more) {
+      const int out = K_ - 1;
+      const void* in[plan_operands];
+      for (int k = 0; k < out; ++k) {
+        in[k] = loop_.constant_[k] ? loop_.constants_[k] : source(k, at_[k] + j * step_[k], n);
+        if (fetched_[k]) {
+          fetch(at_[k] + (more ? (j + n) * step_[k] : next_[k]), n * magnitude(step_[k]));
+        }
+      }
+      char* const target = at_[out] + j * step_[out];
+      if (in_place_[out] && !loop_.streamed_) {
+        loop_.kernel_(in, target, n);
+        return;
+      }
+      const DType from = loop_.operands_[out].kernel, to = loop_.operands_[out].memory;
+      const int size = itemsize(to);
+      loop_.kernel_(in, packed_[out], n);
+      char* raw = packed_[out];
+      if (loop_.cast_[out]) {
+        const bool whole = step_[out] == size && !loop_.streamed_;
+        raw = whole ? target : converted_[out];
+        cast_elements(from, to, packed_[out], raw, n);
+        if (whole) return;
+      }
+      if (loop_.streamed_) {
+        loop_.table_.stream(raw, target, n * size);
+      } else {
+        loop_.table_.copy[item_class(size)](raw, {0, size}, target, {0, step_[out]}, 1, n);
+      }
+    }
+
+    // n elements of operand k from p on as the kernel wants them. What has been packed for the
+    // piece before is not packed again.
+    const char* source(int k, const char* p, std::int64_t n) {
+      if (in_place_[k]) return p;
+      const DType from = loop_.operands_[k].memory, to = loop_.operands_[k].kernel;
+      const int size = itemsize(from);
+      const std::int64_t s = step_[k];
+      if (p != last_[k] || n != last_count_[k]) {
+        const char* raw = p;
+        if (s != size) {
+          loop_.table_.copy[item_class(size)](p, {0, s}, packed_[k], {0, size}, 1, n);
+          raw = packed_[k];
+        }
+        if (loop_.cast_[k]) cast_elements(from, to, raw, converted_[k], n);
+        last_[k] = p;
+        last_count_[k] = n;
+      }
+      return loop_.cast_[k] ? converted_[k] : packed_[k];
+    }
+
+    const BlockLoop& loop_;
+    Dims index_;
+    const int K_;
+    std::array<char*, plan_operands> at_, packed_, converted_;
+    std::array<std::int64_t, plan_operands> step_, next_;  // from element to element, row to row
+    std::array<bool, plan_operands> in_place_, fetched_;
+    bool plain_ = true;
+    std::array<const char*, plan_operands> last_{};
+    std::array<std::int64_t, plan_operands> last_count_{};
+  };
+
+  // Boxes: blocks of several rows, packed where an operand lies otherwise, and square tiles where
+  // operands are fastest in different dimensions.
+  void run_boxes() {
+    const bool transposed = plan_.kind == LoopKind::transposed;
+    int tiled = largest_;
+    for (int k = 0; k <= out_ && transposed; ++k) {
+      if (magnitude(plan_.stride[k][plan_.tile_dim]) == 1) {
+        tiled = std::min(tiled, itemsize(operands_[k].memory));
+      }
+    }
+    // Large transposed operands are packed in L2, so that both they and the others are read in long
+    // pieces of their rows.
+    const bool large = transposed && this->large();
+    const std::int64_t tile = large ? 512 / tiled : std::max(8, line_bytes / tiled);
+    const Grid grid(plan_, large ? tile * (1024 / largest_) : block_, tile);
+    const std::int64_t elements_per_block = grid.elements_per_block();
+    const std::int64_t chunk =
+        large ? 1 << 17 : std::min<std::int64_t>(16384, parallel_grain / element_cost_bytes_);
+    const std::int64_t per_chunk = std::max<std::int64_t>(1, chunk / elements_per_block);
+    const std::int64_t chunks = (grid.count + per_chunk - 1) / per_chunk;
+    parallel_for(chunks, total_ * element_cost_bytes_, [&](std::int64_t c) {
+      std::int64_t b = c * per_chunk;
+      const std::int64_t end = std::min(grid.count, b + per_chunk);
+      BoxRun run(*this, elements_per_block);
+      GridPlace place(plan_, grid, b);
+      for (; b < end; ++b, place.next()) run.box(place);
+      if (streamed_) table_.stream_fence();
+    });
+  }
+
+  // The part of run_boxes that a thread does at a time.
+  class BoxRun {
+   public:
+    BoxRun(const BlockLoop& loop, std::int64_t elements) : loop_(loop), K_(loop.out_ + 1) {
+      const std::int64_t bytes =
+          (elements * loop.largest_ + line_bytes - 1) / line_bytes * line_bytes;
+      char* buffer = thread_scratch<2>(2 * K_ * bytes);
+      for (int k = 0; k < K_; ++k) {
+        packed_[k] = buffer + 2 * k * bytes;
+        converted_[k] = packed_[k] + bytes;
+      }
+    }
+
+    void box(const GridPlace& place) {
+      const int out = K_ - 1;
+      const Dims& sizes = place.sizes;
+      const std::int64_t count = place.count();
+      const bool same_sizes = sizes == last_sizes_;
+      bool by_rows = loop_.any_constant_ && count > loop_.block_;  // constants are a block long
+      char* target = packed_[out];
+      for (int k = 0; k < K_; ++k) {
+        in_rows_[k] = false;
+        if (loop_.constant_[k]) {
+          source_[k] = loop_.constants_[k];
+          continue;
+        }
+        char* const at = loop_.operands_[k].data + place.offset(loop_.stride_[k]);
+        const bool whole = lies_whole(k, sizes);
+        if (used_where_it_lies(k, sizes, whole)) {
+          source_[k] = at;
+          if (k == out) target = at;
+          in_rows_[k] = !whole || (k == out && loop_.streamed_);
+          by_rows |= in_rows_[k];
+        } else if (k != out && (at != at_[k] || !same_sizes)) {
+          pack(k, at, sizes, count, whole);
+        }
+        at_[k] = at;
+      }
+      if (!same_sizes) last_sizes_ = sizes;
+      if (by_rows) {
+        run_by_rows(sizes, count, target);
+      } else {
+        const void* in[plan_operands];
+        for (int k = 0; k < out; ++k) in[k] = source_[k];
+        loop_.kernel_(in, target, count);
+      }
+      if (target == packed_[out]) unpack(sizes, count);
+    }
+
+   private:
+    bool lies_whole(int k, const Dims& sizes) {
+      packed_strides(sizes, itemsize(loop_.operands_[k].memory), packed_strides_);
+      return lies_packed(sizes, loop_.stride_[k], packed_strides_);
+    }
+    bool used_where_it_lies(int k, const Dims& sizes, bool whole) const {
+      if (loop_.cast_[k]) return false;
+      const std::int64_t columns = sizes[loop_.inner_];
+      if (loop_.plan_.kind == LoopKind::transposed && columns >= 16 && loop_.in_place(k)) {
+        return true;
+      }
+      return whole && !(k == K_ - 1 && loop_.streamed_);
+    }
+
+    // Operand k as the kernel wants it; packed_strides_ are those of its box.
+    void pack(int k, char* at, const Dims& sizes, std::int64_t count, bool whole) {
+      const LoopOperand& operand = loop_.operands_[k];
+      source_[k] = at;
+      if (!whole) {
+        source_[k] = packed_[k];
+        copy_box(at, loop_.stride_[k], packed_[k], packed_strides_, sizes,
+                 itemsize(operand.memory));
+      }
+      if (loop_.cast_[k]) {
+        cast_elements(operand.memory, operand.kernel, source_[k], converted_[k], count);
+        source_[k] = converted_[k];
+      }
+    }
+
+    // The result from its packed box to its place.
+    void unpack(const Dims& sizes, std::int64_t count) {
+      const int out = K_ - 1;
+      const LoopOperand& operand = loop_.operands_[out];
+      const int size = itemsize(operand.memory);
+      const bool whole = lies_whole(out, sizes);
+      const char* raw = packed_[out];
+      if (loop_.cast_[out]) {
+        char* target = whole && !loop_.streamed_ ? at_[out] : converted_[out];
+        cast_elements(operand.kernel, operand.memory, raw, target, count);
+        raw = target;
+      }
+      if (loop_.streamed_) {
+        if (whole) {
+          loop_.table_.stream(raw, at_[out], count * size);
+        } else {
+          stream_box(raw, packed_strides_, at_[out], loop_.stride_[out], sizes, size);
+        }
+      } else if (raw != at_[out]) {
+        copy_box(raw, packed_strides_, at_[out], loop_.stride_[out], sizes, size);
+      }
+    }
+
+    void run_by_rows(const Dims& sizes, std::int64_t count, char* target) {
+      const int out = K_ - 1, inner = loop_.inner_;
+      const std::int64_t columns = sizes[inner], rows = count / columns;
+      const bool streamed = in_rows_[out] && loop_.streamed_;
+      const int out_size = itemsize(loop_.operands_[out].kernel);  // in rows there is no cast
+      const std::int64_t step = streamed ? streamed_bytes / out_size : columns;
+      alignas(64) char piece[streamed_bytes];
+      Dims row_index(inner + 1);
+      std::array<std::int64_t, plan_operands> offset{};  // of rows used where they lie
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const void* in[plan_operands];
+        for (int k = 0; k < out; ++k) {
+          const std::int64_t packed = r * columns * itemsize(loop_.operands_[k].kernel);
+          in[k] = source_[k] + (in_rows_[k] ? offset[k] : loop_.constant_[k] ? 0 : packed);
+        }
+        char* const row = target + (in_rows_[out] ? offset[out] : r * columns * out_size);
+        for (std::int64_t j = 0; j < columns; j += step) {
+          const std::int64_t m = std::min(step, columns - j);
+          loop_.kernel_(in, streamed ? piece : row, m);
+          if (!streamed) break;
+          for (int k = 0; k < out; ++k) {
+            if (loop_.constant_[k]) continue;
+            const char* p = static_cast<const char*>(in[k]);
+            const std::int64_t bytes = m * itemsize(loop_.operands_[k].kernel);
+            if (in_rows_[k]) fetch(p + bytes, bytes);
+            in[k] = p + bytes;
+          }
+          loop_.table_.stream(piece, row + j * out_size, m * out_size);
+        }
+        for (int d = inner - 1; d >= 0; --d) {
+          const bool carry = ++row_index[d] == sizes[d];
+          for (int k = 0; k < K_; ++k) {
+            const std::int64_t s = loop_.stride_[k][d];
+            offset[k] += carry ? -(sizes[d] - 1) * s : s;
+          }
+          if (!carry) break;
+          row_index[d] = 0;
+        }
+      }
+    }
+
+    const BlockLoop& loop_;
+    const int K_;
+    std::array<const char*, plan_operands> source_;
+    std::array<char*, plan_operands> at_{}, packed_, converted_;  // at_: of the last box
+    std::array<bool, plan_operands> in_rows_;
+    Dims last_sizes_, packed_strides_;
+  };
+
+  const Plan& plan_;
+  const LoopOperand* const operands_;
+  const BlockKernel kernel_;
+  const KernelTable& table_ = kernels();
+  const std::int64_t total_;
+  const int out_ = plan_.operands - 1, inner_ = plan_.ndim() - 1;
+  std::array<bool, plan_operands> constant_{};  // the same element everywhere
+  std::array<bool, plan_operands> cast_{};
+  bool any_constant_ = false, direct_ = false, streamed_ = false;
+  int largest_ = 1, bytes_per_element_ = 0;
+  std::int64_t block_ = 0, element_cost_bytes_ = 1;
+  std::array<Dims, plan_operands> stride_;  // bytes
+  alignas(64) char constants_[plan_operands - 1][scratch_bytes / 2];
+};
+
+}  // namespace
+
+void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
+                std::int64_t arithmetic) {
+  if (plan.kind != LoopKind::empty) BlockLoop(plan, operands, kernel, arithmetic).run();
 }
 
 namespace {
@@ -459,11 +735,16 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
   const int n = plan.ndim(), inner = n - 1, tile = plan.tile_dim;
   if (plan.kind != LoopKind::transposed || plan.count() * itemsize < stream_from ||
       plan.stride[0][tile] != 1 || plan.stride[1][inner] != 1 || plan.size[tile] < 16 ||
-      plan.size[inner] * itemsize < 128) {
+      plan.size[inner] * itemsize < line_bytes) {
     return false;
   }
   Dims length(n, 1), order;
-  length[inner] = std::min<std::int64_t>({512 / itemsize, most_streamed_columns, plan.size[inner]});
+  // Few rows side by side where they begin at lines. At pitches of many pages all rows meet in the
+  // same few sets of the caches: at 256 KiB, 128 rows run at a quarter of the speed of 32.
+  const bool meet = plan.stride[0][inner] * itemsize % 65536 == 0;
+  const bool at_lines = plan.stride[1][tile] * itemsize % line_bytes == 0;
+  const std::int64_t strip = !at_lines ? most_streamed_columns : meet ? 32 : 64;
+  length[inner] = std::min(std::max<std::int64_t>(line_bytes / itemsize, strip), plan.size[inner]);
   const std::int64_t piece = std::int64_t{1} << 20;  // bytes of a chunk, about
   length[tile] = std::min(plan.size[tile], piece / (length[inner] * itemsize));
   // In the order of the input's memory, but for the strips.
@@ -475,9 +756,8 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
     }
     order.insert(at, d);
   }
-  Dims in_strides = plan.stride[0], out_strides = plan.stride[1];
-  for (std::int64_t& s : in_strides) s *= itemsize;
-  for (std::int64_t& s : out_strides) s *= itemsize;
+  const Dims in_strides = in_bytes(plan.stride[0], itemsize);
+  const Dims out_strides = in_bytes(plan.stride[1], itemsize);
   const Grid grid(plan, length, order);
   const std::int64_t per_chunk =
       std::max<std::int64_t>(1, piece / (length[inner] * length[tile] * itemsize));
@@ -504,6 +784,86 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
   return true;
 }
 
+// A large copy into rows that are contiguous, past the caches: straight from rows that are
+// contiguous too, or by way of a block in L1. False where it is small or the rows are short.
+bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
+  const int inner = plan.ndim() - 1;
+  const std::int64_t total = plan.count();
+  if (total * itemsize < stream_from || plan.kind == LoopKind::transposed) return false;
+  // Full vectors of one item reach memory as fast without; where they stay in the caches, faster.
+  if (plan.stride[0][inner] == 0 && plan.size[inner] * itemsize >= 8 * line_bytes) return false;
+  std::int64_t run = 1;  // elements of the output that follow each other
+  for (int d = inner; d >= 0 && plan.stride[1][d] == run; --d) run *= plan.size[d];
+  if (run * itemsize < 8 * line_bytes) return false;
+  const Dims in_strides = in_bytes(plan.stride[0], itemsize);
+  const Dims out_strides = in_bytes(plan.stride[1], itemsize);
+  constexpr std::int64_t block_bytes = 8192;
+  const std::int64_t row_bytes = plan.size[inner] * itemsize;
+  const bool straight = in_strides[inner] == itemsize && row_bytes >= 16 * line_bytes;
+  // Rows that follow each other in the input but not in the output: boxes of both kinds of
+  // neighbours, so that either is met in pieces of several rows.
+  Dims order;
+  for (int d = 0; d < inner; ++d) order.push_back(d);
+  int near = inner - 1;
+  for (int d = 0; d < inner - 1; ++d) {
+    if (magnitude(in_strides[d]) < magnitude(in_strides[near]) && in_strides[d] != 0) near = d;
+  }
+  const bool crossed = in_strides[inner] == itemsize && near < inner - 1 && row_bytes >= 16 &&
+                       row_bytes <= block_bytes / 2;
+  Dims length(plan.ndim(), 1);
+  if (crossed) {
+    order.erase(near);
+    order.push_back(near);
+    length[inner] = plan.size[inner];
+    // As many bytes as a block, or where the rows go straight that many of each kind.
+    const std::int64_t rows = block_bytes / row_bytes,
+                       read = straight ? rows : std::min<std::int64_t>(8, rows);
+    length[near] = std::min(plan.size[near], read);
+    length[inner - 1] = std::min(plan.size[inner - 1], straight ? rows : rows / length[near]);
+  }
+  order.push_back(inner);
+  const Grid grid = crossed ? Grid(plan, length, order) : Grid(plan, block_bytes / itemsize, 1);
+  const std::int64_t per_chunk =
+      std::max<std::int64_t>(1, parallel_grain / itemsize / grid.elements_per_block());
+  parallel_for((grid.count + per_chunk - 1) / per_chunk, 2 * total * itemsize, [&](std::int64_t c) {
+    alignas(64) char block[block_bytes];
+    const char* packed = nullptr;  // what the block has been packed from
+    Dims packed_sizes, block_strides;
+    std::int64_t b = c * per_chunk;
+    const std::int64_t end = std::min(grid.count, b + per_chunk);
+    GridPlace place(plan, grid, b);
+    for (; b < end; ++b, place.next()) {
+      const char* p = in + place.offset(in_strides);
+      char* q = out + place.offset(out_strides);
+      if (straight) {
+        stream_box(p, permuted(in_strides, order), q, permuted(out_strides, order),
+                   permuted(place.sizes, order), itemsize);
+        continue;
+      }
+      packed_strides(place.sizes, itemsize, block_strides);
+      if (p != packed || !(place.sizes == packed_sizes)) {
+        copy_box(p, in_strides, block, block_strides, place.sizes, itemsize);
+        packed = p;
+        packed_sizes = place.sizes;
+      }
+      if (lies_packed(place.sizes, out_strides, block_strides)) {
+        kernels().stream(block, q, place.count() * itemsize);
+      } else {
+        Dims sizes = place.sizes, to = out_strides;
+        if (inner > 0 && to[inner - 1] == block_strides[inner - 1]) {  // rows of rows
+          sizes[inner] *= sizes[inner - 1];
+          sizes.erase(inner - 1);
+          to.erase(inner - 1);
+          block_strides.erase(inner - 1);
+        }
+        stream_box(block, block_strides, q, to, sizes, itemsize);
+      }
+    }
+    kernels().stream_fence();
+  });
+  return true;
+}
+
 }  // namespace
 
 void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
@@ -523,16 +883,16 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
     });
     return;
   }
-  if (stream_transposed(plan, in, out, itemsize)) return;
+  if (stream_transposed(plan, in, out, itemsize) || stream_rows(plan, in, out, itemsize)) return;
   // Blocks need no scratch here; a larger one costs less bookkeeping, a tile stays within L1.
-  const Grid grid(plan, plan.kind == LoopKind::transposed ? 16384 / itemsize : 65536 / itemsize,
-                  std::max(8, line_bytes / itemsize));
-  Dims in_strides = plan.stride[0], out_strides = plan.stride[1];
-  for (std::int64_t& s : in_strides) s *= itemsize;
-  for (std::int64_t& s : out_strides) s *= itemsize;
-  std::int64_t elements_per_block = 1;
-  for (std::int64_t l : grid.length) elements_per_block *= l;
-  const std::int64_t per_chunk = std::max<std::int64_t>(1, 65536 / itemsize / elements_per_block);
+  const bool transposed = plan.kind == LoopKind::transposed;
+  const bool stepped = transposed && plan.stride[0][plan.tile_dim] != 1;
+  const Grid grid(plan, (transposed ? 16384 : 65536) / itemsize,
+                  stepped ? line_bytes : std::max(8, line_bytes / itemsize));
+  const Dims in_strides = in_bytes(plan.stride[0], itemsize);
+  const Dims out_strides = in_bytes(plan.stride[1], itemsize);
+  const std::int64_t per_chunk =
+      std::max<std::int64_t>(1, 65536 / itemsize / grid.elements_per_block());
   parallel_for((grid.count + per_chunk - 1) / per_chunk, work, [&](std::int64_t c) {
     std::int64_t b = c * per_chunk;
     const std::int64_t end = std::min(grid.count, b + per_chunk);

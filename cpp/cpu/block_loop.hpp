@@ -10,6 +10,21 @@
 
 namespace arrayx::cpu {
 
+// Bytes of a result from which on it is written past the caches: more than a core's share of them.
+inline constexpr std::int64_t stream_from = std::int64_t{1} << 24;
+
+// Bytes that go past the caches at a time. The kernel writes them to L1 while the last ones leave
+// and the next operands arrive: x + y then runs at the speed of a loop written for streaming;
+// pieces of 8 KiB, with nothing fetched ahead, took twice as long.
+inline constexpr std::int64_t streamed_bytes = 2048;
+
+inline constexpr int line_bytes = 64;
+
+// Asks for bytes that will be read soon.
+inline void fetch(const char* p, std::int64_t bytes) {
+  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
+}
+
 // Copies a box of `sizes` items between strides (in bytes); the innermost pair of dimensions goes
 // to the copy kernel of the item size.
 void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
@@ -23,8 +38,10 @@ struct LoopOperand {
 };
 
 // kernel(in, out, n) over every element of the plan; operands in the plan's order, the output last.
+// `arithmetic`: the kernel's own time for an element, in bytes that could be moved meanwhile.
 using BlockKernel = ElementwiseKernel;
-void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel);
+void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
+                std::int64_t arithmetic = 0);
 
 // out = in, both of `itemsize` bytes; the plan's operands are (in, out).
 void run_copy(const Plan& plan, const char* in, char* out, int itemsize);

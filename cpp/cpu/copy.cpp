@@ -1,9 +1,11 @@
 // Copies, casts and the creation of ranges.
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "block_loop.hpp"
 #include "parallel.hpp"
+#include "tiles.hpp"
 
 namespace arrayx::cpu {
 
@@ -49,68 +51,177 @@ void copy(const Operand& in, const Operand& out) {
              kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)]);
 }
 
+void join(std::span<const Operand> parts, int axis, const Operand& out) {
+  constexpr std::int64_t chunk_bytes = 1 << 15, short_row = 512;
+  const Layout& whole = *out.layout;
+  const int size = itemsize(out.dtype);
+  const std::int64_t bytes = whole.size * size;
+  std::int64_t inner = size;
+  for (int d = axis + 1; d < whole.ndim(); ++d) inner *= whole.shape[d];
+  bool interleaved = true, items = axis == whole.ndim() - 1;  // parts take turns in short rows
+  for (const Operand& part : parts) {
+    interleaved &= part.layout->shape[axis] * inner < short_row;
+    items &= part.layout->shape[axis] == 1;
+  }
+  int cut = 0;  // the longest dimension before the axis
+  for (int d = 1; d < axis; ++d) {
+    if (whole.shape[d] > whole.shape[cut]) cut = d;
+  }
+  if (!interleaved || axis == 0 || bytes <= chunk_bytes / 4 ||
+      bytes / whole.shape[cut] > 4 * chunk_bytes) {
+    for_each_part(parts, axis, out, [](const Operand& in, const Operand& to) { copy(in, to); });
+    return;
+  }
+  // One part after the other would bring every line from memory once for each of them: all parts
+  // of a chunk are copied while it is in the caches, and a large result then goes past them.
+  const std::int64_t length = whole.shape[cut], per_index = bytes / length;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, chunk_bytes / per_index);
+  const bool apart = cut == 0 && whole.is_contiguous();  // chunks do not take turns themselves
+  const bool streamed = apart && bytes >= stream_from;
+  const auto count_of_parts = static_cast<std::int64_t>(parts.size());
+  parallel_for((length + per_chunk - 1) / per_chunk, 2 * bytes, [&](std::int64_t c) {
+    const std::int64_t first = c * per_chunk, count = std::min(per_chunk, length - first);
+    const auto cut_out = [&](const Operand& operand, Layout& layout) {
+      layout = *operand.layout;
+      layout.size = layout.size / length * count;
+      layout.shape[cut] = count;
+      Operand piece = operand;
+      piece.layout = &layout;
+      piece.data += first * layout.strides[cut] * itemsize(operand.dtype);
+      return piece;
+    };
+    std::vector<Layout> layouts(parts.size() + 1);
+    std::vector<Operand> pieces;
+    for (std::size_t i = 0; i < parts.size(); ++i) pieces.push_back(cut_out(parts[i], layouts[i]));
+    Operand target = cut_out(out, layouts.back());
+    char* const memory = target.data;
+    const std::int64_t chunk = count * per_index;
+    char* const scratch = streamed || items ? thread_scratch<4>(2 * chunk) : nullptr;
+    if (streamed) target.data = scratch;
+    if (items && apart) {  // the rows of a matrix that is transposed, which may lie so already
+      char* rows = pieces[0].data;
+      std::int64_t row = count_of_parts > 1 ? pieces[1].data - rows : 0;
+      bool there = true;
+      for (std::size_t i = 0; i < pieces.size() && there; ++i) {
+        there = pieces[i].dtype == out.dtype && layouts[i].is_contiguous() &&
+                pieces[i].data == rows + static_cast<std::int64_t>(i) * row;
+      }
+      if (!there) {
+        rows = scratch + chunk;
+        row = chunk / count_of_parts;
+        for (std::size_t i = 0; i < pieces.size(); ++i) {
+          const Layout contiguous = Layout::contiguous(layouts[i].shape);
+          Operand to = target;
+          to.data = rows + static_cast<std::int64_t>(i) * row;
+          to.layout = &contiguous;
+          copy(pieces[i], to);
+        }
+      }
+      // A large result goes past the caches in pieces, so that reading and writing alternate.
+      const std::int64_t n = chunk / count_of_parts / size, turn = count_of_parts * size;
+      const std::int64_t step = streamed ? std::max<std::int64_t>(64, streamed_bytes / turn) : n;
+      for (std::int64_t i = 0; i < n; i += step) {
+        const std::int64_t m = std::min(step, n - i);
+        char* const to = streamed ? target.data : target.data + i * turn;
+        kernels().copy[item_class(size)](rows + i * size, {size, row}, to, {turn, size}, m,
+                                         count_of_parts);
+        if (!streamed) continue;
+        for (std::int64_t k = 0; k < count_of_parts && there; ++k) {
+          fetch(rows + k * row + (i + m) * size, m * size);
+        }
+        kernels().stream(to, memory + i * turn, m * turn);
+      }
+    } else {
+      for_each_part(pieces, axis, target,
+                    [](const Operand& in, const Operand& to) { copy(in, to); });
+    }
+    if (streamed && !items) kernels().stream(target.data, memory, chunk);
+    if (streamed) kernels().stream_fence();
+  });
+}
+
 namespace {
 
-// out[i] = value(i), in parallel, over a one-dimensional strided output.
-template <class T, class Value>
-void generate(const Operand& out, Value&& value) {
-  const std::int64_t n = out.layout->size;
-  if (n == 0) return;
-  const std::int64_t stride = out.layout->strides[0] * std::int64_t{sizeof(T)};
-  const std::int64_t chunk = 32768;
-  parallel_for((n + chunk - 1) / chunk, n * std::int64_t{sizeof(T)}, [&](std::int64_t c) {
+// Writes n items of `size` bytes, `stride` bytes apart, in parallel: write(to, i, count) puts those
+// from the i-th on next to each other.
+template <class Write>
+void generate(char* out, std::int64_t stride, int size, std::int64_t n, Write&& write) {
+  constexpr std::int64_t chunk = 32768;
+  parallel_for((n + chunk - 1) / chunk, n * size, [&](std::int64_t c) {
     const std::int64_t end = std::min(n, (c + 1) * chunk);
-    for (std::int64_t i = c * chunk; i < end; ++i) {
-      const T x = value(i);
-      std::memcpy(out.data + i * stride, &x, sizeof x);
+    if (stride == size) {
+      write(out + c * chunk * size, c * chunk, end - c * chunk);
+      return;
+    }
+    constexpr std::int64_t block = 512;
+    alignas(64) char items[block * 8];
+    for (std::int64_t i = c * chunk; i < end; i += block) {
+      const std::int64_t count = std::min(block, end - i);
+      write(items, i, count);
+      kernels().copy[item_class(size)](items, {0, size}, out + i * stride, {0, stride}, 1, count);
     }
   });
+}
+
+std::int64_t bytes_between(const Operand& out) {
+  return out.layout->strides[0] * itemsize(out.dtype);
+}
+
+ProgressionKernel progression_kernel(DType real) {
+  return kernels().progression[real == DType::float64];
 }
 
 }  // namespace
 
 void arange(const Operand& out, const Element& start, const Element& step) {
-  dispatch(out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      const double first = start.as<double>(), by = step.as<double>();
-      generate<T>(
-          out, [&](std::int64_t i) { return static_cast<T>(first + static_cast<double>(i) * by); });
-    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      // Unsigned 64-bit arithmetic wraps where the dtype's own would be undefined.
-      const auto first = static_cast<std::uint64_t>(start.as<T>());
-      const auto by = static_cast<std::uint64_t>(step.as<T>());
-      generate<T>(out, [&](std::int64_t i) {
-        return static_cast<T>(first + static_cast<std::uint64_t>(i) * by);
-      });
-    }
-  });
+  const std::int64_t n = out.layout->size;
+  const int size = itemsize(out.dtype);
+  if (is_integer(out.dtype)) {
+    // Unsigned 64-bit arithmetic wraps where the dtype's own would be undefined.
+    std::uint64_t first = 0, by = 0;
+    dispatch(out.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_integral_v<T>) {
+        first = static_cast<std::uint64_t>(start.as<T>());
+        by = static_cast<std::uint64_t>(step.as<T>());
+      }
+    });
+    const IntegerRangeKernel kernel = kernels().integer_range[item_class(size)];
+    generate(out.data, bytes_between(out), size, n,
+             [&](char* to, std::int64_t i, std::int64_t count) {
+               kernel(to, first + static_cast<std::uint64_t>(i) * by, by, count);
+             });
+    return;
+  }
+  const ProgressionKernel kernel = progression_kernel(out.dtype);
+  const double first = start.as<double>(), by = step.as<double>();
+  generate(out.data, bytes_between(out), size, n,
+           [&](char* to, std::int64_t i, std::int64_t count) {
+             kernel(to, {first, by, static_cast<double>(i), 1}, count);
+           });
 }
 
 void linspace(const Operand& out, std::complex<double> start, std::complex<double> stop,
               bool endpoint) {
-  const std::int64_t n = out.layout->size;
-  const double parts = static_cast<double>(endpoint ? n - 1 : n);
+  const std::int64_t n = out.layout->size, parts = endpoint ? n - 1 : n;
+  const DType real = real_dtype(out.dtype);
+  const ProgressionKernel kernel = progression_kernel(real);
   // Interpolated from the nearer end, so that both ends are exact and nothing overflows.
-  const auto at = [&](double a, double b, std::int64_t i) {
-    if (parts == 0) return a;
-    const double t = static_cast<double>(i), span = b - a;
-    const double step = std::isfinite(span) ? span / parts : b / parts - a / parts;
-    return 2 * t <= parts ? a + t * step : b - (parts - t) * step;
+  const auto interpolate = [&](double a, double b, char* to) {
+    const double all = static_cast<double>(parts), span = b - a;
+    const double step = parts == 0            ? -0.0  // a + 0 * step is a, if that is -0.0 too
+                        : std::isfinite(span) ? span / all
+                                              : b / all - a / all;
+    generate(to, bytes_between(out), itemsize(real), n,
+             [&](char* items, std::int64_t i, std::int64_t count) {
+               const std::int64_t near = std::clamp<std::int64_t>(parts / 2 + 1 - i, 0, count);
+               kernel(items, {a, step, static_cast<double>(i), 1}, near);
+               kernel(items + near * itemsize(real),
+                      {b, -step, static_cast<double>(parts - i - near), -1}, count - near);
+             });
   };
-  dispatch(out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
-      generate<T>(out,
-                  [&](std::int64_t i) { return static_cast<T>(at(start.real(), stop.real(), i)); });
-    } else if constexpr (!std::is_integral_v<T>) {
-      using R = typename T::value_type;
-      generate<T>(out, [&](std::int64_t i) {
-        return T(static_cast<R>(at(start.real(), stop.real(), i)),
-                 static_cast<R>(at(start.imag(), stop.imag(), i)));
-      });
-    }
-  });
+  interpolate(start.real(), stop.real(), out.data);
+  if (is_complex(out.dtype)) interpolate(start.imag(), stop.imag(), out.data + itemsize(real));
 }
 
 void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper) {
@@ -125,6 +236,7 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
   static constexpr char zeros[16] = {};
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / columns);
   const std::int64_t all_rows = matrices * rows;
+  const bool streamed = shape.size * size >= stream_from && in_column == size && out_column == size;
   parallel_for((all_rows + per_chunk - 1) / per_chunk, 2 * shape.size * size, [&](std::int64_t c) {
     for (std::int64_t j = c * per_chunk; j < std::min(all_rows, (c + 1) * per_chunk); ++j) {
       const std::int64_t r = j % rows;
@@ -143,10 +255,16 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
       const std::int64_t cut = std::clamp<std::int64_t>(reach, 0, columns);
       const std::int64_t keep_from = upper ? cut : 0, keep = upper ? columns - cut : cut;
       const std::int64_t clear_from = upper ? 0 : cut, clear = columns - keep;
-      kernel(p + keep_from * in_column, {0, in_column}, q + keep_from * out_column, {0, out_column},
-             1, keep);
+      const char* const from = p + keep_from * in_column;
+      char* const to = q + keep_from * out_column;
+      if (streamed) {
+        kernels().stream(from, to, keep * size);
+      } else {
+        kernel(from, {0, in_column}, to, {0, out_column}, 1, keep);
+      }
       kernel(zeros, {0, 0}, q + clear_from * out_column, {0, out_column}, 1, clear);
     }
+    if (streamed) kernels().stream_fence();
   });
 }
 

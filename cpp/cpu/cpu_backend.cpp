@@ -10,6 +10,7 @@ namespace {
 class CpuBackend final : public Backend {
  public:
   Device device() const override { return {DeviceType::cpu, 0}; }
+  std::string description() const override { return "the CPU"; }
 
   StorageRef allocate(std::int64_t bytes) override { return cpu::allocate(bytes); }
   MemoryInfo memory_info() override { return cpu::memory_info(); }
@@ -32,6 +33,9 @@ class CpuBackend final : public Backend {
     cpu::elementwise_contiguous(op, compute, inputs, out, n);
   }
   void copy(const Operand& in, const Operand& out) override { cpu::copy(in, out); }
+  void join(std::span<const Operand> parts, int axis, const Operand& out) override {
+    cpu::join(parts, axis, out);
+  }
   void arange(const Operand& out, const Element& start, const Element& step) override {
     cpu::arange(out, start, step);
   }
@@ -43,6 +47,7 @@ class CpuBackend final : public Backend {
     cpu::triangle(in, out, k, upper);
   }
 
+  bool finds_means() const override { return true; }
   void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
               const Operand* center, const Operand& out) override {
     cpu::reduce(op, accumulator, in, reduced, center, out);

@@ -14,6 +14,7 @@ void elementwise_contiguous(Op op, DType compute, const void* const* inputs, voi
                             std::int64_t n);
 // ---- copy.cpp
 void copy(const Operand& in, const Operand& out);
+void join(std::span<const Operand> parts, int axis, const Operand& out);
 void arange(const Operand& out, const Element& start, const Element& step);
 void linspace(const Operand& out, std::complex<double> start, std::complex<double> stop,
               bool endpoint);

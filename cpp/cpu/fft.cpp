@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -106,6 +107,39 @@ void put(double* table, int64_t i, Roots::Value value) {
   table[2 * i + 1] = static_cast<double>(value.imag());
 }
 
+// The transform of `total` numbers, `roots` being all of that length, by its definition applied to
+// each prime factor: n numbers that stand total / n apart to n contiguous ones.
+void transform_exactly(const Roots::Value* in, int64_t n, const std::vector<Roots::Value>& roots,
+                       Roots::Value* out) {
+  const auto total = static_cast<int64_t>(roots.size()), step = total / n;
+  if (n == 1) {
+    *out = *in;
+    return;
+  }
+  int64_t radix = 2;
+  while (n % radix != 0) ++radix;
+  const int64_t m = n / radix;
+  for (int64_t k = 0; k < radix; ++k) {
+    transform_exactly(in + k * step, m, roots, out + k * m);
+  }
+  std::vector<Roots::Value> terms(static_cast<std::size_t>(radix));
+  for (int64_t j = 0; j < m; ++j) {
+    for (int64_t k = 0; k < radix; ++k) terms[static_cast<std::size_t>(k)] = out[k * m + j];
+    for (int64_t i = 0; i < radix; ++i) {
+      long double re = 0, im = 0;
+      int64_t turn = 0;
+      for (const Roots::Value x : terms) {
+        const Roots::Value w = roots[static_cast<std::size_t>(turn * step)];
+        re += x.real() * w.real() - x.imag() * w.imag();
+        im += x.real() * w.imag() + x.imag() * w.real();
+        turn += i * m + j;
+        if (turn >= n) turn -= n;
+      }
+      out[i * m + j] = {re, im};
+    }
+  }
+}
+
 // ---- factors and costs ------------------------------------------------------------------------
 
 // The radices of a length, in the order of the passes; empty when a prime factor is too large.
@@ -155,7 +189,7 @@ double pass_cost(int radix) {
     case 13:
       return 30;
     default:
-      return 2.2 * radix + 8;
+      return 1.3 * radix + 8;
   }
 }
 double passes_cost(const std::vector<int>& radices) {
@@ -188,9 +222,41 @@ int64_t convolution_length(int64_t least, bool splits) {
   return best;
 }
 
-// The error of Bluestein's convolution is twice that of passes, so it must gain as much. (NumPy
-// takes it for real transforms from about the same lengths on.)
-constexpr double convolution_gain = 0.45;
+// The error of a convolution is about half as large again as that of passes, so it must gain
+// something.
+constexpr double convolution_gain = 0.8;
+
+// Whether NumPy takes passes for this length, by the rule of its pocketfft. The error of its passes
+// is smaller than that of a convolution, so transforms of float64 need passes, too; that of its
+// convolutions is larger.
+bool numpy_takes_passes(int64_t n, bool real) {
+  int64_t largest = 0;
+  const auto cost = [&](int64_t m) {
+    const auto all = static_cast<double>(m);
+    double sum = 0;
+    for (int64_t p = 2; m > 1; ++p) {
+      if (p * p > m) p = m;
+      for (; m % p == 0; m /= p) sum += (p <= 5 ? 1 : 1.1) * static_cast<double>(p);
+      largest = p;
+    }
+    return sum * all;
+  };
+  const double passes = (real ? 0.5 : 1) * cost(n);
+  if (n < 50 || largest * largest <= n) return true;
+  int64_t length = 2 * n - 1;
+  const auto smooth = [](int64_t m) {
+    for (const int p : {2, 3, 5, 7, 11}) {
+      while (m % p == 0) m /= p;
+    }
+    return m == 1;
+  };
+  while (!smooth(length)) ++length;
+  return passes <= 3 * cost(length);
+}
+
+// Up to this length the spectrum of a chirp is computed in extended precision, which takes a
+// millisecond when the plan is made: its own error would be a third of the square of the whole.
+constexpr int64_t exact_spectrum = int64_t{1} << 12;
 
 // Up to this length the twiddles between the two stages of a split stand in a table: the product
 // of two, which is what longer ones take, is a rounding more among few.
@@ -200,30 +266,40 @@ constexpr int64_t whole_table = int64_t{1} << 13;
 // transform of pairs and that of the numbers add up to a sixth to so short a one's error.
 constexpr int64_t short_real = 128;
 
-// What a transform of length n costs in a lane, per element, and how long its block is.
+// What a transform of length n costs in a lane, per element, and how long its block is. Passes of
+// generic radices cost little in lanes that do not count.
 struct LaneCost {
-  double per_element = 0;
+  double per_element = 0, generic = 0;
   int64_t block = 1;
   bool bluestein = false;
   std::vector<int> radices;
+
+  // Where `others` transforms are done in so many lanes.
+  double filled(int64_t others, int lanes) const {
+    const double ratio =
+        static_cast<double>((others + lanes - 1) / lanes * lanes) / static_cast<double>(others);
+    return per_element * ratio + generic * std::min(ratio, 1.5);
+  }
 };
-LaneCost lane_cost(int64_t n) {
+// By passes alone, if so wanted and there are any.
+LaneCost lane_cost(int64_t n, bool passes_only) {
   LaneCost out;
   out.block = n;
   const bool passes = find_radices(n, out.radices);
-  if (passes) out.per_element = passes_cost(out.radices);
-  if (!passes || out.per_element > 60) {
-    const int64_t length = convolution_length(2 * n - 1, false);
-    std::vector<int> radices;
-    find_radices(length, radices);
-    const double cost =
-        (2 * passes_cost(radices) + 20) * static_cast<double>(length) / static_cast<double>(n);
-    if (!passes || cost < convolution_gain * out.per_element) {
-      out.per_element = cost;
-      out.block = length;
-      out.bluestein = true;
-      out.radices.clear();
+  if (passes) {
+    for (const int radix : out.radices) {
+      (has_butterfly(radix) ? out.per_element : out.generic) += pass_cost(radix);
     }
+    if (passes_only || out.generic == 0) return out;
+  }
+  // A longer one spreads its error over more elements that are not wanted.
+  const int64_t length = convolution_length(passes_only ? 5 * n / 2 : 2 * n - 1, false);
+  std::vector<int> radices;
+  find_radices(length, radices);
+  const double cost =
+      (2 * passes_cost(radices) + 20) * static_cast<double>(length) / static_cast<double>(n);
+  if (!passes || cost < convolution_gain * (out.per_element + out.generic)) {
+    out = {.per_element = cost, .generic = 0, .block = length, .bluestein = true, .radices = {}};
   }
   return out;
 }
@@ -274,20 +350,24 @@ struct LongCost {
   int64_t convolution = 0;  // or the length of Bluestein's convolution
 };
 
-// What the ways to transform a length cost per element.
+// What the ways to transform a length cost.
 struct Choice : Plan {
-  double in_lanes = 0;
-  LongCost split;
-  bool lanes_convolve = false, split_convolves = false;
+  bool halves = false;       // real numbers as half as many pairs
+  bool passes_only = false;  // where there are passes
+  int64_t n = 0;             // of the complex transform
+  LaneCost in_lanes;
+  double far = 1;  // what a block beyond the caches costs more
+  double split_cost = std::numeric_limits<double>::infinity();
 };
 
 // The plans last used, within a bound on the bytes of their tables.
 class PlanCache {
  public:
-  enum Kind { choice, lane, long_, real };
+  enum Kind { choice, choice_from_real, choice_to_real, lane, long_, real };
   struct Key {
     Kind kind;
     int64_t n;
+    bool variant = false;  // passes only, or for arrays of float32
     auto operator<=>(const Key&) const = default;
   };
 
@@ -344,35 +424,40 @@ struct Engine {
 
   // ---- making plans
 
-  std::shared_ptr<const LanePlan> lane_plan(int64_t n) {
-    return cache().get<LanePlan>({PlanCache::lane, n}, [&] { return make_lane_plan(n); });
+  std::shared_ptr<const LanePlan> lane_plan(int64_t n, bool passes_only) {
+    return cache().get<LanePlan>({PlanCache::lane, n, passes_only},
+                                 [&] { return make_lane_plan(n, passes_only); });
   }
 
-  std::shared_ptr<const LanePlan> make_lane_plan(int64_t n) {
+  std::shared_ptr<const LanePlan> make_lane_plan(int64_t n, bool passes_only) {
     auto plan = std::make_shared<LanePlan>();
-    const LaneCost cost = lane_cost(n);
+    const LaneCost cost = lane_cost(n, passes_only);
     FftLanePlan& kernel = plan->kernel;
     kernel.n = n;
     kernel.block = cost.block;
     if (cost.bluestein) {
-      plan->convolution = lane_plan(cost.block);
+      plan->convolution = lane_plan(cost.block, true);
       plan->bytes += plan->convolution->bytes;
       kernel.convolution = &plan->convolution->kernel;
       kernel.chirp = fill_chirp(plan->table(n * complex_bytes), n);
-      // The spectrum, transformed in one of the lanes.
       Bytes& spectrum = plan->table(cost.block * complex_bytes);
+      kernel.spectrum = spectrum.data();
+      if (cost.block <= exact_spectrum) {
+        fill_spectrum(spectrum, n, cost.block);
+        return plan;
+      }
+      // Transformed in one of the lanes.
       conjugate_chirp(spectrum, static_cast<const double*>(kernel.chirp), n, cost.block);
       const Bytes blocks(2 * block_bytes(plan->convolution->kernel));
       in_lanes(*plan->convolution, spectrum.data(), 1.0 / static_cast<double>(cost.block),
                blocks.data());
-      kernel.spectrum = spectrum.data();
       return plan;
     }
-    plan->tables.reserve(2 * cost.radices.size());
+    plan->tables.reserve(3 * cost.radices.size());
     int64_t m = n, s = 1;
     for (int radix : cost.radices) {
       m /= radix;
-      FftPass pass{radix, m, s, nullptr, nullptr};
+      FftPass pass{radix, m, s, nullptr, nullptr, nullptr};
       if (m > 1) {
         const Roots roots(radix * m);
         double* twiddles = plan->table(m * (radix - 1) * complex_bytes).numbers();
@@ -386,6 +471,21 @@ struct Engine {
         double* table = plan->table(radix * complex_bytes).numbers();
         for (int j = 0; j < radix; ++j) put(table, j, roots(j));
         pass.roots = table;
+        const int half = radix / 2;
+        const int64_t row = generic_row(radix);
+        Bytes& matrix = plan->table(half * row * complex_bytes);
+        double* numbers = matrix.numbers();
+        std::fill(numbers, numbers + 2 * half * row, 0.0);
+        for (int k = 0; k < half; ++k) {
+          int turn = 0;
+          for (int j = 0; j < half; ++j) {
+            turn += k + 1;
+            if (turn >= radix) turn -= radix;
+            numbers[2 * k * row + j] = table[2 * turn];
+            numbers[(2 * k + 1) * row + j] = table[2 * turn + 1];
+          }
+        }
+        pass.matrix = numbers;
       }
       plan->passes.push_back(pass);
       s *= radix;
@@ -396,15 +496,18 @@ struct Engine {
     return plan;
   }
 
-  // exp(-pi i j^2 / n)
+  // Element j of a chirp, exp(-pi i j^2 / n), from the roots of 2 n.
+  static Roots::Value chirp_at(const Roots& roots, int64_t n, int64_t j) {
+    const auto square = static_cast<unsigned __int128>(j) * static_cast<std::uint64_t>(j);
+    return roots(static_cast<int64_t>(square % static_cast<std::uint64_t>(2 * n)));
+  }
   static const void* fill_chirp(Bytes& bytes, int64_t n) {
     double* table = bytes.numbers();
     const Roots roots(2 * n);
     const int64_t chunk = 8192;
     parallel_for((n + chunk - 1) / chunk, 16 * n, [&](int64_t c) {
       for (int64_t j = c * chunk; j < std::min(n, (c + 1) * chunk); ++j) {
-        const auto square = static_cast<unsigned __int128>(j) * static_cast<std::uint64_t>(j);
-        put(table, j, roots(static_cast<int64_t>(square % static_cast<std::uint64_t>(2 * n))));
+        put(table, j, chirp_at(roots, n, j));
       }
     });
     return table;
@@ -421,6 +524,24 @@ struct Engine {
     }
   }
 
+  // The transform of that of the exact chirp, over length, rounded once.
+  static void fill_spectrum(Bytes& bytes, int64_t n, int64_t length) {
+    const Roots chirp_roots(2 * n), length_roots(length);
+    std::vector<Roots::Value> padded(static_cast<std::size_t>(length)), roots(padded.size()),
+        spectrum(padded.size());
+    for (int64_t j = 0; j < length; ++j) roots[static_cast<std::size_t>(j)] = length_roots(j);
+    for (int64_t j = 0; j < n; ++j) {
+      const Roots::Value value = std::conj(chirp_at(chirp_roots, n, j));
+      padded[static_cast<std::size_t>(j)] = value;
+      if (j > 0) padded[static_cast<std::size_t>(length - j)] = value;
+    }
+    transform_exactly(padded.data(), length, roots, spectrum.data());
+    for (int64_t j = 0; j < length; ++j) {
+      put(bytes.numbers(), j,
+          spectrum[static_cast<std::size_t>(j)] / static_cast<long double>(length));
+    }
+  }
+
   int64_t block_bytes(const FftLanePlan& plan, int64_t elements = 0) const {
     return std::max(plan.block, elements) * lanes * complex_bytes;
   }
@@ -433,17 +554,15 @@ struct Engine {
     const FftMove move{base.data(),      1,     &used, complex_bytes, n, n, bytes, 0,
                        FftForm::complex, false, false, scale};
     wide.gather(move, blocks);
-    wide.transform(plan.kernel, blocks, blocks, blocks + bytes);
+    wide.transform(plan.kernel, blocks, blocks, blocks + bytes, lanes);
     wide.scatter(move, blocks + (plan.kernel.in_scratch ? bytes : 0));
   }
 
   // What the two stages cost, per element of a transform that fills the lanes.
-  double split_cost(int64_t n1, int64_t n2) const {
+  double split_cost(int64_t n1, int64_t n2, bool passes_only) const {
     const auto stage = [&](int64_t n, int64_t others) {
-      const LaneCost cost = lane_cost(n);
-      const double filled =
-          static_cast<double>((others + lanes - 1) / lanes * lanes) / static_cast<double>(others);
-      double per_element = cost.per_element * filled + 10;
+      const LaneCost cost = lane_cost(n, passes_only);
+      double per_element = cost.filled(others, lanes) + 10;
       const int64_t bytes = cost.block * lanes * complex_bytes;
       if (bytes > block_target) {
         per_element *= 1 + 0.5 * std::log2(static_cast<double>(bytes) / block_target);
@@ -453,7 +572,7 @@ struct Engine {
     return stage(n1, n2) + stage(n2, n1);
   }
   // The best split of n, or n1 = 0 when there is none.
-  double best_split(int64_t n, int64_t& n1) const {
+  double best_split(int64_t n, bool passes_only, int64_t& n1) const {
     // Divisors near the root first; far ones are not worth a look.
     double best = 0;
     n1 = 0;
@@ -462,7 +581,7 @@ struct Engine {
       if (n % d != 0) continue;
       if (++tried > 8 && n1 != 0) break;
       for (const int64_t candidate : {d, n / d}) {
-        const double cost = split_cost(candidate, n / candidate);
+        const double cost = split_cost(candidate, n / candidate, passes_only);
         if (n1 == 0 || cost < best) {
           best = cost;
           n1 = candidate;
@@ -472,17 +591,20 @@ struct Engine {
     return best;
   }
 
-  std::shared_ptr<const LongPlan> long_plan(int64_t n) {
-    return cache().get<LongPlan>({PlanCache::long_, n}, [&] { return make_long_plan(n); });
+  std::shared_ptr<const LongPlan> long_plan(int64_t n, bool passes_only) {
+    return cache().get<LongPlan>({PlanCache::long_, n, passes_only},
+                                 [&] { return make_long_plan(n, passes_only); });
   }
 
-  LongCost long_cost(int64_t n) const {
+  LongCost long_cost(int64_t n, bool passes_only) const {
     LongCost out;
-    out.per_element = best_split(n, out.n1);
+    out.per_element = best_split(n, passes_only, out.n1);
     if (out.n1 != 0 && out.per_element < 150) return out;
+    std::vector<int> radices;
+    if (out.n1 != 0 && passes_only && find_radices(n, radices)) return out;
     const int64_t length = convolution_length(2 * n - 1, true);
     int64_t ignored;
-    const double cost = (2 * best_split(length, ignored) + 30) * static_cast<double>(length) /
+    const double cost = (2 * best_split(length, true, ignored) + 30) * static_cast<double>(length) /
                         static_cast<double>(n);
     if (out.n1 == 0 || cost < convolution_gain * out.per_element) {
       out = {.per_element = cost, .n1 = 0, .convolution = length};
@@ -490,26 +612,30 @@ struct Engine {
     return out;
   }
 
-  std::shared_ptr<const LongPlan> make_long_plan(int64_t n) {
+  std::shared_ptr<const LongPlan> make_long_plan(int64_t n, bool passes_only) {
     auto plan = std::make_shared<LongPlan>();
     plan->n = n;
-    const LongCost cost = long_cost(n);
+    const LongCost cost = long_cost(n, passes_only);
     if (const int64_t length = cost.convolution; length != 0) {
-      plan->convolution = long_plan(length);
+      plan->convolution = long_plan(length, true);
       plan->chirp = Bytes(n * complex_bytes);
       plan->spectrum = Bytes(length * complex_bytes);
       fill_chirp(plan->chirp, n);
-      conjugate_chirp(plan->spectrum, plan->chirp.numbers(), n, length);
-      four_step(*plan->convolution, wide, plan->spectrum.data(), length, wide,
-                plan->spectrum.data(), false, false, 1.0 / static_cast<double>(length));
+      if (length <= exact_spectrum) {
+        fill_spectrum(plan->spectrum, n, length);
+      } else {
+        conjugate_chirp(plan->spectrum, plan->chirp.numbers(), n, length);
+        four_step(*plan->convolution, wide, plan->spectrum.data(), length, wide,
+                  plan->spectrum.data(), false, false, 1.0 / static_cast<double>(length));
+      }
       plan->bytes = plan->chirp.size() + plan->spectrum.size() + plan->convolution->bytes;
       return plan;
     }
     const int64_t n1 = cost.n1, n2 = n / n1, column_blocks = (n2 + lanes - 1) / lanes;
     plan->n1 = n1;
     plan->n2 = n2;
-    plan->first = lane_plan(n1);
-    plan->second = lane_plan(n2);
+    plan->first = lane_plan(n1, passes_only);
+    plan->second = lane_plan(n2, passes_only);
     const int64_t tables = n <= whole_table ? column_blocks : 1;
     plan->inner = Bytes(tables * n1 * lanes * complex_bytes);
     const Roots roots(n);
@@ -589,7 +715,7 @@ struct Engine {
                    FftForm::complex,      swap_in, false,       1};
       source.gather(move, blocks);
       const char* results =
-          transform_groups(first, blocks, first_bytes, blocks, groups, first_bytes);
+          transform_groups(first, blocks, first_bytes, blocks, groups, first_bytes, used.data());
       for (int g = 0; g < groups; ++g) {
         const int64_t block = from + g, column = block * lanes;
         wide.twist(results + g * first_bytes, n1,
@@ -615,7 +741,7 @@ struct Engine {
         used[static_cast<std::size_t>(i / lanes)] += from * lanes + i < n1;
       }
       const char* results = transform_groups(second, rows + from * row_bytes, row_bytes, blocks,
-                                             groups, second_bytes);
+                                             groups, second_bytes, used.data());
       const FftMove move{base.data(),
                          groups,
                          used.data(),
@@ -638,13 +764,13 @@ struct Engine {
   }
 
   // Transforms `groups` blocks that stand `pitch` bytes apart into `blocks`, which may be `in` and
-  // have room for one more; where the first result is.
+  // have room for one more; used[g] of its lanes count. Where the first result is.
   char* transform_groups(const FftLanePlan& plan, const char* in, int64_t pitch, char* blocks,
-                         int groups, int64_t bytes) const {
+                         int groups, int64_t bytes, const int* used) const {
     char* const spare = blocks + groups * bytes;
     for (int g = groups - 1; g >= 0; --g) {
       char* block = blocks + g * bytes;
-      wide.transform(plan, in + g * pitch, block, plan.in_scratch ? block + bytes : spare);
+      wide.transform(plan, in + g * pitch, block, plan.in_scratch ? block + bytes : spare, used[g]);
     }
     return blocks + (plan.in_scratch ? bytes : 0);
   }
@@ -732,35 +858,39 @@ struct Engine {
     double scale;
   };
 
-  // How `batch` transforms of complex length n are done, and whether by a convolution.
-  struct Path {
-    bool is_long, convolves;
-  };
-  Path path(int64_t n, int64_t batch, bool real) const {
-    const auto choice = cache().get<Choice>({PlanCache::choice, n}, [&] {
+  std::shared_ptr<const Choice> choice(const Call& call) const {
+    const bool real = call.way != Way::complex, single = array.item != wide.item;
+    const PlanCache::Kind kind = call.way == Way::complex           ? PlanCache::choice
+                                 : call.way == Way::real_to_complex ? PlanCache::choice_from_real
+                                                                    : PlanCache::choice_to_real;
+    return cache().get<Choice>({kind, call.n, single}, [&] {
       auto out = std::make_shared<Choice>();
-      const LaneCost cost = lane_cost(n);
-      out->in_lanes = cost.per_element;
-      out->lanes_convolve = cost.bluestein;
-      const int64_t bytes = cost.block * lanes * complex_bytes;
-      if (bytes > 2 * block_target) {
-        out->in_lanes *= 1 + 0.5 * std::log2(static_cast<double>(bytes) / (2 * block_target));
-      }
-      if (n > 64) {
-        out->split = long_cost(n);
-        const int64_t n1 = out->split.n1;
-        out->split_convolves = n1 == 0 || lane_cost(n1).bluestein || lane_cost(n / n1).bluestein;
+      // An error of a whole array's rounding hides all others.
+      out->passes_only = !single && numpy_takes_passes(call.n, real);
+      const bool halves = real && call.n % 2 == 0 && (single || call.n > short_real);
+      const bool convolves = choose(*out, call.n, halves);
+      // The error of a convolution to real numbers done in full is mostly in the imaginary parts,
+      // which are dropped.
+      if (halves && !single && call.way == Way::complex_to_real && convolves &&
+          call.n > exact_spectrum) {
+        choose(*out, call.n, false);
       }
       return out;
     });
-    const double filled =
-        static_cast<double>((batch + lanes - 1) / lanes * lanes) / static_cast<double>(batch);
-    const double in_lanes = choice->in_lanes * filled + 10;
-    const bool worse = choice->split_convolves && !choice->lanes_convolve;
-    const int64_t never = (real ? 2 : 1) * max_fft_radix;
-    const bool is_long = n > 64 && !(worse && n <= never) &&
-                         choice->split.per_element < (worse ? convolution_gain : 1) * in_lanes;
-    return {is_long, is_long ? choice->split_convolves : choice->lanes_convolve};
+  }
+  // Returns whether it may be by a convolution.
+  bool choose(Choice& out, int64_t n, bool halves) const {
+    out.halves = halves;
+    out.n = halves ? n / 2 : n;
+    out.in_lanes = lane_cost(out.n, out.passes_only);
+    const int64_t bytes = out.in_lanes.block * lanes * complex_bytes;
+    out.far = 1 + 0.5 * std::log2(std::max(1.0, static_cast<double>(bytes) / (2 * block_target)));
+    out.split_cost = std::numeric_limits<double>::infinity();
+    if (out.n <= 64) return out.in_lanes.bluestein;
+    const LongCost split = long_cost(out.n, out.passes_only);
+    const bool worse = out.passes_only && !out.in_lanes.bluestein && split.convolution != 0;
+    if (!worse) out.split_cost = split.per_element;
+    return out.in_lanes.bluestein || (split.convolution != 0 && !worse);
   }
 
   // The transforms of an array, one after the other in row-major order of the other dimensions.
@@ -831,26 +961,19 @@ struct Engine {
   void run(const Operand& in, const Operand& out, int axis, const Call& call) {
     if (out.layout->size == 0) return;
     const Walk walk(in, out, axis);
-    // Of a real transform of even length: half as many pairs. But where the array would show the
-    // difference, a convolution to real numbers is done in full: its error is mostly in the
-    // imaginary parts, which are dropped.
-    const bool real = call.way != Way::complex, exact = array.item == wide.item;
-    bool halves = real && call.n % 2 == 0 && !(exact && call.n <= short_real);
-    Path way = path(halves ? call.n / 2 : call.n, walk.count, real);
-    if (halves && exact && call.way == Way::complex_to_real && way.convolves) {
-      halves = false;
-      way = path(call.n, walk.count, real);
-    }
-    const int64_t n = halves ? call.n / 2 : call.n;
-    if (way.is_long) {
-      run_long(in, out, axis, call, n, halves);
+    const auto chosen = choice(call);
+    const double in_lanes = chosen->in_lanes.filled(walk.count, lanes) * chosen->far + 10;
+    if (chosen->split_cost < in_lanes) {
+      run_long(in, out, axis, call, *chosen);
     } else {
-      run_lanes(walk, in.layout->shape[axis], call, n, halves);
+      run_lanes(walk, in.layout->shape[axis], call, *chosen);
     }
   }
 
-  void run_lanes(const Walk& walk, int64_t in_length, const Call& call, int64_t n, bool halves) {
-    const auto plan = lane_plan(n);
+  void run_lanes(const Walk& walk, int64_t in_length, const Call& call, const Choice& chosen) {
+    const int64_t n = chosen.n;
+    const bool halves = chosen.halves;
+    const auto plan = lane_plan(n, chosen.passes_only);
     const auto real = halves ? real_plan(call.n) : nullptr;
     const FftLanePlan& kernel = plan->kernel;
     const int64_t bytes = block_bytes(kernel, n + 1);
@@ -888,7 +1011,7 @@ struct Engine {
     const int64_t most = walk.count / row * per_row;
     const bool columns = walk.in_step > 2 * array.item || walk.out_step > 2 * array.item;
     const int64_t groups = columns ? std::min(most, group_count(bytes)) : 1;
-    const int64_t per_chunk = std::max<int64_t>(groups, 32768 / bytes / groups * groups);
+    const int64_t per_chunk = std::max<int64_t>(groups, 131072 / bytes / groups * groups);
     const int64_t all = walk.count * n * (std::bit_width(static_cast<std::uint64_t>(n)) + 4) / 4;
     parallel_for((most + per_chunk - 1) / per_chunk, all * complex_bytes, [&](int64_t c) {
       const StorageRef memory = allocate((groups + 1) * bytes);
@@ -930,7 +1053,7 @@ struct Engine {
             }
           }
         }
-        char* results = transform_groups(kernel, blocks, bytes, blocks, count, bytes);
+        char* results = transform_groups(kernel, blocks, bytes, blocks, count, bytes, used.data());
         if (from_real && halves) {
           for (int g = 0; g < count; ++g) wide.real_after(results + g * bytes, n, twiddles);
         }
@@ -939,8 +1062,10 @@ struct Engine {
     });
   }
 
-  void run_long(const Operand& in, const Operand& out, int axis, const Call& call, int64_t n,
-                bool halves) {
+  void run_long(const Operand& in, const Operand& out, int axis, const Call& call,
+                const Choice& chosen) {
+    const int64_t n = chosen.n;
+    const bool halves = chosen.halves;
     // The kernels take contiguous transforms that are neither cropped nor padded.
     const int64_t half = call.n / 2 + 1;
     const int64_t wanted = call.way == Way::complex_to_real ? half : call.n;
@@ -1003,7 +1128,7 @@ struct Engine {
       target.layout = &target_layout;
     }
 
-    const auto plan = long_plan(n);
+    const auto plan = long_plan(n, chosen.passes_only);
     const auto real = halves ? real_plan(call.n) : nullptr;
     const Walk walk(source, target, axis);
     // Long ones use all threads each; shorter ones are spread over them.

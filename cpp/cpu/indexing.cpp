@@ -14,6 +14,13 @@
 #include "kernels.hpp"
 #include "parallel.hpp"
 
+// At -O2 GCC leaves loops as they are, though the counting costs as much as a pick.
+#if defined(__clang__)
+#define ARRAYX_UNROLL_4 _Pragma("unroll 4")
+#else
+#define ARRAYX_UNROLL_4 _Pragma("GCC unroll 4")
+#endif
+
 namespace arrayx::cpu {
 
 namespace {
@@ -167,18 +174,55 @@ i64 count_row(const char* p, i64 stride, i64 n) {
   return total;
 }
 
+// What nonzero_bytes() gave: how many ones, and the bytes as bits.
+i64 count_of(u64 ones) {
+  return static_cast<i64>(ones * 0x0101010101010101 >> 56);
+}
+u64 bits_of(u64 ones) {
+  return ones * 0x0102040810204080 >> 56;
+}
+
 // The positions of the ones of a byte, in front.
+template <class T>
 struct PositionsOfOnes {
-  std::uint16_t of[256][8] = {};
+  alignas(64) T of[256][8] = {};
   constexpr PositionsOfOnes() {
     for (int byte = 0; byte < 256; ++byte) {
       for (int bit = 0, found = 0; bit < 8; ++bit) {
-        if (byte >> bit & 1) of[byte][found++] = static_cast<std::uint16_t>(bit);
+        if (byte >> bit & 1) of[byte][found++] = static_cast<T>(bit);
       }
     }
   }
 };
-constexpr PositionsOfOnes positions_of_ones;
+template <class T>
+constexpr PositionsOfOnes<T> positions_of_ones;
+
+// Writes base plus the position of each of the n bytes at p that is not zero; there is room for
+// `room` such, which may be written even where there are fewer. Returns how many there are.
+i64 positions_of_bytes(const char* p, i64 n, i64 base, char* out, i64 room) {
+  typedef i64 Pair __attribute__((vector_size(16)));
+  i64 found = 0, i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const u64 word = load<u64>(p + i);
+    if (word == 0) continue;
+    u64 ones = nonzero_bytes(word);
+    if (found + 8 <= room) {
+      const char* from = reinterpret_cast<const char*>(positions_of_ones<i64>.of[bits_of(ones)]);
+      char* to = out + found * 8;
+      const Pair first = Pair{base + i, base + i};
+      for (int k = 0; k < 64; k += 16) store<Pair>(to + k, load<Pair>(from + k) + first);
+      found += count_of(ones);
+    } else {
+      for (; ones != 0; ones &= ones - 1) {
+        store(out + found++ * 8, base + i + std::countr_zero(ones) / 8);
+      }
+    }
+  }
+  for (; i < n; ++i) {
+    if (p[i] != 0) store(out + found++ * 8, base + i);
+  }
+  return found;
+}
 
 // Positions of the non-zero elements among at most 2**16; room for eight more than there are.
 template <class T>
@@ -189,8 +233,8 @@ i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions)
       for (; i + 8 <= n; i += 8) {
         const u64 word = load<u64>(p + i);
         if (word == 0) continue;
-        const u64 byte = nonzero_bytes(word) * 0x0102040810204080 >> 56;
-        const std::uint16_t* ones = positions_of_ones.of[byte];
+        const u64 nonzero = nonzero_bytes(word);
+        const std::uint16_t* ones = positions_of_ones<std::uint16_t>.of[bits_of(nonzero)];
         constexpr u64 each = 0x0001000100010001;
         for (int half = 0; half < 2; ++half) {
           u64 four;
@@ -198,7 +242,7 @@ i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions)
           four += each * static_cast<u64>(i);
           std::memcpy(positions + found + 4 * half, &four, sizeof four);
         }
-        found += std::popcount(byte);
+        found += count_of(nonzero);
       }
     }
   }
@@ -207,6 +251,30 @@ i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions)
     found += is_nonzero<T>(p + i * stride);
   }
   return found;
+}
+
+// Whether nearly all of the n bytes at p are not zero, so that a look at eight at once pays.
+bool mostly_nonzero(const char* p, i64 n) {
+  return count_row<bool>(p, 1, n) * 16 >= n * 15;
+}
+
+// f(i, count) for runs of `count` bytes from byte i on that are not zero, of at most eight.
+template <class F>
+void each_nonzero_run(const char* p, i64 n, F&& f) {
+  i64 i = 0;
+  for (; i + 8 <= n; i += 8) {
+    u64 ones = nonzero_bytes(load<u64>(p + i));
+    if (ones == 0x0101010101010101) {
+      f(i, std::integral_constant<i64, 8>());
+    } else {
+      for (; ones != 0; ones &= ones - 1) {
+        f(i + std::countr_zero(ones) / 8, std::integral_constant<i64, 1>());
+      }
+    }
+  }
+  for (; i < n; ++i) {
+    if (p[i] != 0) f(i, std::integral_constant<i64, 1>());
+  }
 }
 
 // A loop over a layout in row-major order with all its dimensions; rank 0 becomes rank 1.
@@ -226,6 +294,7 @@ Plan row_major_plan(const Layout& layout) {
 // How far ahead of random accesses their cache lines are fetched, where an array is beyond L2.
 constexpr i64 fetched_picks = 64;
 constexpr i64 fetched_from = 1 << 20;  // bytes
+constexpr i64 fetched_run = 256;       // bytes of one pick; the CPU sees longer ones coming
 
 // The inner loops are functions of their own, so that the compiler knows that no store changes what
 // steers them.
@@ -240,6 +309,16 @@ Steps steps_along(const Plan& plan, int dim) {
   return {plan.stride[0][dim] * 8, plan.stride[1][dim] * bytes, plan.stride[2][dim] * bytes};
 }
 
+// A short run, in pieces that overlap where they do not fit.
+void copy_run(char* q, const char* p, i64 bytes) {
+  if (bytes < 16 || bytes > 256) {
+    std::memcpy(q, p, bytes);
+    return;
+  }
+  for (i64 k = 0; k + 16 <= bytes; k += 16) std::memcpy(q + k, p + k, 16);
+  std::memcpy(q + bytes - 16, p + bytes - 16, 16);
+}
+
 template <class T>
 void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row) {
   constexpr i64 bytes = sizeof(T);
@@ -247,8 +326,8 @@ void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps s
     if (step.offset == 0) {
       const char* from = p + load<i64>(o) * bytes;
       if (step.in == bytes && step.out == bytes) {
-        if (n * bytes > 64) {
-          std::memcpy(q, from, n * bytes);
+        if (n * bytes >= 16) {
+          copy_run(q, from, n * bytes);
         } else {
           for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(from + j * bytes));
         }
@@ -256,6 +335,7 @@ void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps s
         for (i64 j = 0; j < n; ++j) store(q + j * step.out, load<T>(from + j * step.in));
       }
     } else if (step.offset == 8 && step.in == 0 && step.out == bytes) {
+      ARRAYX_UNROLL_4
       for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(p + load<i64>(o + j * 8) * bytes));
     } else {
       for (i64 j = 0; j < n; ++j) {
@@ -266,14 +346,25 @@ void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps s
   }
 }
 
-template <class T>
-void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row) {
+// Several threads may write what is picked by offsets: of `parts` one each, to which places belong
+// by turns of as many bytes. Each sees all offsets, in their order.
+constexpr int part_bits = 12;
+struct Part {
+  i64 number = 0, parts = 1;  // a power of two
+  bool has(i64 place) const { return ((place >> part_bits) & (parts - 1)) == number; }
+};
+
+template <bool divided, class T>
+void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row,
+                  Part part) {
   constexpr i64 bytes = sizeof(T);
   for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
     if (step.offset == 0) {
-      char* to = q + load<i64>(o) * bytes;
-      if (step.in == bytes && step.out == bytes && n * bytes > 64) {
-        std::memcpy(to, p, n * bytes);
+      const i64 offset = load<i64>(o) * bytes;
+      if (divided && !part.has(offset)) continue;
+      char* to = q + offset;
+      if (step.in == bytes && step.out == bytes && n * bytes >= 16) {
+        copy_run(to, p, n * bytes);
       } else if (step.in == 0 && step.out == bytes) {
         repeat_item(to, load<T>(p), n);
       } else {
@@ -282,11 +373,14 @@ void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps 
     } else {
       const i64 fetched = std::max<i64>(0, n - fetched_picks);
       for (i64 j = 0; j < n; ++j) {
+        const i64 offset = load<i64>(o + j * step.offset) * bytes;
+        if (divided && !part.has(offset)) continue;
         if (j < fetched) {
           const i64 ahead = load<i64>(o + (j + fetched_picks) * step.offset) * bytes;
-          __builtin_prefetch(q + ahead + (j + fetched_picks) * step.out, 1, 2);
+          if (!divided || part.has(ahead)) {
+            __builtin_prefetch(q + ahead + (j + fetched_picks) * step.out, 1, 2);
+          }
         }
-        const i64 offset = load<i64>(o + j * step.offset) * bytes;
         store(q + offset + j * step.out, load<T>(p + j * step.in));
       }
     }
@@ -334,29 +428,37 @@ bool offsets_of_run(const char* p, i64 from, i64* to, i64 count, i64 n, i64 stri
 // q[j] = the item at p[j], `step` bytes apart, plus its index times `stride` bytes, for contiguous
 // indices and q. An index out of bounds counts as 0; true if there is one.
 template <class T, class I>
-bool pick_run(const char* index, const char* p, i64 step, char* q, i64 count, i64 n, i64 stride,
-              bool fetches) {
-  u64 wrong = 0;
+[[gnu::always_inline]] inline bool pick_run(const char* index, const char* p, i64 step, char* q,
+                                            i64 count, i64 n, i64 stride, bool fetches) {
+  bool wrong = false;
+  // Branches: that an index is neither negative nor out of bounds is guessed rightly and costs
+  // half of what computing it does.
   const auto pick = [&](i64 j) {
-    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
-    const u64 inside = i < static_cast<u64>(n);
-    wrong |= inside ^ 1;
-    const i64 offset = static_cast<i64>(i & (u64{0} - inside)) * stride;
-    store(q + j * i64(sizeof(T)), load<T>(p + j * step + offset));
+    const I value = load<I>(index + j * i64(sizeof(I)));
+    u64 i = static_cast<u64>(value);
+    if (i >= static_cast<u64>(n)) [[unlikely]] {
+      i = normalised(value, n);
+      if (i >= static_cast<u64>(n)) {
+        wrong = true;
+        i = 0;
+      }
+    }
+    store(q + j * i64(sizeof(T)), load<T>(p + j * step + static_cast<i64>(i) * stride));
   };
   i64 j = 0;
   if (fetches) {
     for (; j + fetched_picks < count; ++j) {
-      // Unsigned, for what is out of bounds: a fetch from anywhere does no harm.
+      // Unsigned, and not looked at: a fetch from anywhere does no harm.
       const i64 k = j + fetched_picks;
-      const u64 ahead = normalised(load<I>(index + k * i64(sizeof(I))), n);
+      const u64 ahead = static_cast<u64>(load<I>(index + k * i64(sizeof(I))));
       const u64 place = static_cast<u64>(k * step) + ahead * static_cast<u64>(stride);
       __builtin_prefetch(reinterpret_cast<const char*>(reinterpret_cast<u64>(p) + place), 0, 2);
       pick(j);
     }
   }
+  ARRAYX_UNROLL_4
   for (; j < count; ++j) pick(j);
-  return wrong != 0;
+  return wrong;
 }
 
 // The first index in row-major order that is out of bounds, where there is one.
@@ -459,12 +561,26 @@ void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
     constexpr i64 bytes = sizeof(T);
     const Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
     const Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
-    for (i64 chunk = 0; chunk < cut.chunks; ++chunk) {
+    const auto run = [&](auto divided, i64 chunk, Part part) {
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
         const char* o = offsets.data + at[0] * 8 + first * step.offset;
         const char* p = source.data + at[1] * bytes + first * step.in;
         char* q = out.data + at[2] * bytes + first * step.out;
-        scatter_rows<T>(o, p, q, rows, last - first, step, row);
+        scatter_rows<divided, T>(o, p, q, rows, last - first, step, row, part);
+      });
+    };
+    // Equal offsets are of one part, so the last of them wins whoever writes it. Each thread reads
+    // all offsets, which pays from 1 MiB on.
+    const i64 written = checked_size(shape) * bytes;
+    int threads = 1;
+    while (2 * threads <= thread_count() && written >= 2 * threads * parallel_grain) threads *= 2;
+    if (threads == 1) {
+      for (i64 chunk = 0; chunk < cut.chunks; ++chunk) run(std::false_type(), chunk, {});
+    } else {
+      parallel_for(threads, threads * parallel_grain, [&](i64 number) {
+        for (i64 chunk = 0; chunk < cut.chunks; ++chunk) {
+          run(std::true_type(), chunk, {number, threads});
+        }
       });
     }
   });
@@ -559,7 +675,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const Rows cut(plan, chunk_elements / 4);
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
-        constexpr i64 bytes = sizeof(T), block = 256;
+        constexpr i64 bytes = sizeof(T), block = 64;
         Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
         Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
         const i64 index_step = plan.stride[0].back() * i64(sizeof(I));
@@ -589,14 +705,52 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
                 const i64 count = std::min(block, rows - r);
                 wrong |=
                     offsets_of_run<I>(from + r * index_row, index_row, offsets, count, n, stride);
+                if (fetches && columns * bytes <= fetched_run) {
+                  for (i64 k = 0; k < count; ++k) {
+                    const char* run_at = p + (r + k) * row.in + offsets[k] * bytes;
+                    for (i64 line = 0; line < columns * bytes; line += 64) {
+                      __builtin_prefetch(run_at + line, 0, 2);
+                    }
+                  }
+                }
                 gather_rows<T>(o, p + r * row.in, q + r * row.out, count, columns, step, row);
+              }
+              return;
+            }
+            if (contiguous && index_row == 0 && rows > 1) {  // all rows pick alike
+              // A row of which most lines are picked, in no order, is fetched in order.
+              const bool fetches_rows = fetches && stride == 1 && n * bytes >= 1024 &&
+                                        n * bytes <= std::min(columns, i64{512}) * 64;
+              i64 shared[1024];
+              for (i64 j = 0; j < columns; j += 1024) {
+                const i64 count = std::min<i64>(1024, columns - j);
+                wrong |=
+                    offsets_of_run<I>(from + j * index_step, index_step, shared, count, n, stride);
+                const char *picks = reinterpret_cast<const char*>(shared), *in_at = p + j * step.in;
+                char* out_at = q + j * step.out;
+                if (!fetches_rows || j > 0) {
+                  gather_rows<T>(picks, in_at, out_at, rows, count, step, row);
+                  continue;
+                }
+                for (i64 r = 0; r < rows; ++r, in_at += row.in, out_at += row.out) {
+                  for (i64 line = 0; line < n * bytes; line += 64) {
+                    __builtin_prefetch(in_at + row.in + line, 0, 2);
+                  }
+                  gather_rows<T>(picks, in_at, out_at, 1, count, step, row);
+                }
               }
               return;
             }
             if (contiguous) {
               for (i64 r = 0; r < rows; ++r) {
-                wrong |= pick_run<T, I>(from + r * index_row, p + r * row.in, step.in,
-                                        q + r * row.out, columns, n, stride * bytes, fetches);
+                const char *index_at = from + r * index_row, *in_at = p + r * row.in;
+                char* out_at = q + r * row.out;
+                // With constants the address of an item is part of the instruction that loads it.
+                wrong |=
+                    stride == 1 && step.in == 0
+                        ? pick_run<T, I>(index_at, in_at, 0, out_at, columns, n, bytes, fetches)
+                        : pick_run<T, I>(index_at, in_at, step.in, out_at, columns, n,
+                                         stride * bytes, fetches);
               }
               return;
             }
@@ -659,8 +813,15 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
           const char* p = in.data + (at[1] + r * row_stride(plan, 1)) * bytes;
           for (i64 j = first; j < last; j += block) {
             const i64 n = std::min(block, last - j);
-            const i64 found = positions_in_row<bool>(m + j * step, step, n, positions);
             const char* from = p + j * in_step;
+            if (step == 1 && in_step == bytes && mostly_nonzero(m + j, n)) {
+              each_nonzero_run(m + j, n, [&](i64 i, auto count) {
+                std::memcpy(q, from + i * bytes, count * bytes);
+                q += count * bytes;
+              });
+              continue;
+            }
+            const i64 found = positions_in_row<bool>(m + j * step, step, n, positions);
             for (i64 k = 0; k < found; ++k, q += bytes) {
               store(q, load<T>(from + positions[k] * in_step));
             }
@@ -724,6 +885,7 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
       constexpr i64 block = 1024;
       std::uint16_t positions[block + 8];
       i64 at_column = before[chunk];
+      const i64 end = chunk + 1 < cut.chunks ? before[chunk + 1] : out[0].layout->size;
       const i64 first_row = chunk / cut.pieces * cut.rows_per_chunk;
       Dims index(ndim);
       i64 rest = first_row;
@@ -736,6 +898,11 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
         for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0) * bytes) {
           for (i64 j = first; j < last; j += block) {
             const i64 n = std::min(block, last - j);
+            if (sizeof(T) == 1 && ndim == 1 && step == 1) {
+              char* to = columns[0] + at_column * 8;
+              at_column += positions_of_bytes(p + j, n, j, to, end - at_column);
+              continue;
+            }
             const i64 found = positions_in_row<T>(p + j * step, step, n, positions);
             for (int d = 0; d + 1 < ndim; ++d) {
               for (i64 k = 0; k < found; ++k) store(columns[d] + (at_column + k) * 8, index[d]);

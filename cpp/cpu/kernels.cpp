@@ -7,6 +7,10 @@
 #include "../array/error.hpp"
 #include "isa.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace arrayx::cpu {
 
 namespace {
@@ -19,10 +23,12 @@ namespace {
     level::fill_real_math(table);    \
     level::fill_complex_math(table); \
     level::fill_copy(table);         \
+    level::fill_half(table);         \
     level::fill_reduce(table);       \
     level::fill_sort(table);         \
     level::fill_matmul(table);       \
     level::fill_fft(table);          \
+    level::fill_linalg(table);       \
     return table;                    \
   }()
 
@@ -46,6 +52,14 @@ KernelTable choose() {
   return ARRAYX_MAKE_TABLE(baseline);
 }
 
+#if defined(__x86_64__)
+// Not among the names that every compiler's __builtin_cpu_supports knows.
+bool has_f16c() {
+  unsigned a, b, c, d;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 }  // namespace
 
 std::array<InstructionSet, 3> instruction_sets() {
@@ -59,7 +73,7 @@ std::array<InstructionSet, 3> instruction_sets() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   avx2.on_cpu = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("bmi2");
+                __builtin_cpu_supports("bmi2") && has_f16c();
   avx512.on_cpu = __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512vl");

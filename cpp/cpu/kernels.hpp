@@ -41,18 +41,57 @@ constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }
 
+// out[i] = first + (index + i * way) * step, rounded after each operation of float64 and then to
+// the result's dtype; index is a whole number, way 1 or -1.
+struct Progression {
+  double first, step, index, way;
+};
+using ProgressionKernel = void (*)(void* out, const Progression& p, std::int64_t n);
+// out[i] = first + i * step, modulo 2^bits.
+using IntegerRangeKernel = void (*)(void* out, std::uint64_t first, std::uint64_t step,
+                                    std::int64_t n);
+
 // Sorts short lines side by side: n rows of 64 bytes of unsigned keys, each lane a line. For pairs
 // n rows of positions, which decide between equal keys, follow n rows of 8-byte keys.
 using NetworkKernel = void (*)(void* rows, std::int64_t n);
 inline constexpr int network_row_bytes = 64;
+// Unsigned keys whose order is that of n contiguous elements, or the reverse. Of floating ones the
+// key of -0 is below that of 0 and NaN has any; or, if `ordered`, zeros are equal and NaN stands
+// last. Returns which KeyFlags the elements have. ValuesKernel gives the elements back.
+enum class KeyKind { natural, twos_complement, floating, truth };
+enum KeyFlags : unsigned { has_nan = 1, has_negative_zero = 2, has_positive_zero = 4 };
+using KeysKernel = unsigned (*)(const void* in, void* keys, std::int64_t n, bool descending,
+                                bool ordered);
+using ValuesKernel = void (*)(const void* keys, void* out, std::int64_t n, bool descending);
+// What n >= 1 keys have between them.
+struct KeyRange {
+  std::uint64_t least, greatest;
+  std::uint64_t different;  // bits in which any two differ
+  bool unsorted;
+};
+using KeyRangeKernel = KeyRange (*)(const void* keys, std::int64_t n);
+// Writes n unsigned keys, of at most short_sort_bytes, to `out` in order; it may be `in`.
+using ShortSortKernel = void (*)(const void* in, void* out, std::int64_t n);
+inline constexpr int short_sort_bytes = 1 << 13;
 
-// c[m][n] += a[m][k] @ b[k][n] for integers, row-major blocks that fit the caches; strides in
-// items.
-using IntegerMatmulKernel = void (*)(const void* a, std::int64_t a_stride, const void* b,
-                                     std::int64_t b_stride, void* c, std::int64_t c_stride,
-                                     std::int64_t m, std::int64_t n, std::int64_t k);
+// c[m][n] = a[m][k] @ b[k][n], or added to what c holds, for `count` products one after the other.
+// Rows of b and c are contiguous. Strides are in items, from row to row, from column to column, and
+// from one product to the next.
+struct MatmulJob {
+  const void* a;
+  std::int64_t a_row, a_column, a_next;
+  const void* b;
+  std::int64_t b_row, b_next;
+  void* c;
+  std::int64_t c_row, c_next;
+  std::int64_t m, n, k, count;
+  bool add;
+};
+using MatmulKernel = void (*)(const MatmulJob& job);
+inline constexpr std::int64_t matmul_depth = 256;  // the largest k, for packing b
 
-struct FftKernels;  // see kernels/fft_kernels.hpp
+struct FftKernels;          // see kernels/fft_kernels.hpp
+struct SmallMatrixKernels;  // see kernels/small_matrices.hpp
 
 struct KernelTable {
   const char* isa = nullptr;
@@ -62,11 +101,19 @@ struct KernelTable {
   StreamKernel stream = nullptr;
   void (*stream_fence)() = nullptr;
   StreamTransposeKernel stream_transpose[5] = {};
-  NetworkKernel network[4] = {};  // by item class
+  ProgressionKernel progression[2] = {};     // to float32, to float64
+  IntegerRangeKernel integer_range[4] = {};  // by item class
+  NetworkKernel network[4] = {};             // by item class
   NetworkKernel pair_network = nullptr;
-  IntegerMatmulKernel matmul[dtype_count] = {};
+  // By item class; the keys and values of truth are of bytes alone, ranges and sorts of more.
+  KeysKernel keys[4][4] = {};  // and KeyKind
+  ValuesKernel values[4][4] = {};
+  KeyRangeKernel key_range[4] = {};
+  ShortSortKernel short_sort[4] = {};  // none where vectors are narrow
+  MatmulKernel matmul[dtype_count] = {};
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64
+  const SmallMatrixKernels* small_matrices[2] = {};
 };
 
 // The table in use.
@@ -79,10 +126,12 @@ const KernelTable& kernels();
   void fill_real_math(KernelTable& table);    \
   void fill_complex_math(KernelTable& table); \
   void fill_copy(KernelTable& table);         \
+  void fill_half(KernelTable& table);         \
   void fill_reduce(KernelTable& table);       \
   void fill_sort(KernelTable& table);         \
   void fill_matmul(KernelTable& table);       \
   void fill_fft(KernelTable& table);          \
+  void fill_linalg(KernelTable& table);       \
   }
 ARRAYX_DECLARE_LEVEL(baseline)
 ARRAYX_DECLARE_LEVEL(avx2)

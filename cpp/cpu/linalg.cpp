@@ -2,16 +2,21 @@
 // first, always in the same order, so the result does not depend on its layout: row-major where the
 // transposed matrix has the factors that are wanted (LAPACK, which is column-major, then writes
 // rows straight into the outputs), column-major elsewhere. Small matrices are spread over our
-// threads.
+// threads; of the smallest, which are solved, inverted or factored faster than LAPACK is called,
+// several are done at once by kernels of our own.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "blas.hpp"
 #include "engine.hpp"
+#include "kernels.hpp"
+#include "kernels/small_matrices.hpp"
 #include "parallel.hpp"
 
 namespace arrayx::cpu {
@@ -148,26 +153,11 @@ T* part(char* workspace, std::int64_t at) {
   return reinterpret_cast<T*>(workspace + at);
 }
 
-// body(workspace, i) for each matrix, false from it meaning that there is no result. Returns the
-// first such i, or -1. `elements` are those of one matrix and `work` its multiplications. Which way
-// is taken depends on the shapes alone.
+// body(workspace, i) for each matrix, on our threads; false from it means that there is no result.
+// Returns the first such i, or -1. `work` are the multiplications of one matrix.
 template <class Body>
-std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double work,
-                             const Workspace& workspace, const Body& body) {
-  if (count <= 0) return -1;
-  // Small ones gain little by OpenBLAS's threads (its own getrf starts to use them at 200 x 200),
-  // and lose a thousandfold where other programs keep the cores busy, since those threads wait for
-  // each other in every product. Few large ones are left to them; a stack of 16 keeps more of ours
-  // busy.
-  const bool small = elements <= 200 * 200;
-  if (!small && (count < 16 || elements > 512 * 512)) {
-    const StorageRef memory = allocate(workspace.bytes);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!body(static_cast<char*>(memory->data), i)) return i;
-    }
-    return -1;
-  }
-  const OneBlasThread limit;
+std::int64_t in_groups(std::int64_t count, double work, const Workspace& workspace,
+                       const Body& body) {
   constexpr std::int64_t call = 2048;  // what LAPACK costs before it does anything
   const std::int64_t cost = static_cast<std::int64_t>(std::min(work, 0x1p40)) + call;
   const std::int64_t group = std::max<std::int64_t>(1, (1 << 16) / cost);
@@ -187,6 +177,28 @@ std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double w
     }
   });
   return failed == count ? -1 : failed.load();
+}
+
+// The same, where body calls LAPACK. `elements` are those of one matrix. Which way is taken depends
+// on the shapes alone.
+template <class Body>
+std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double work,
+                             const Workspace& workspace, const Body& body) {
+  if (count <= 0) return -1;
+  // Small ones gain little by OpenBLAS's threads (its own getrf starts to use them at 200 x 200),
+  // and lose a thousandfold where other programs keep the cores busy, since those threads wait for
+  // each other in every product. Few large ones are left to them; a stack of 16 keeps more of ours
+  // busy.
+  const bool small = elements <= 200 * 200;
+  if (!small && (count < 16 || elements > 512 * 512)) {
+    const StorageRef memory = allocate(workspace.bytes);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!body(static_cast<char*>(memory->data), i)) return i;
+    }
+    return -1;
+  }
+  const OneBlasThread limit;
+  return in_groups(count, work, workspace, body);
 }
 
 // The size of a workspace from LAPACK's answer to a query, which a float32 may have rounded down.
@@ -211,6 +223,89 @@ auto for_floating(DType dtype, F&& f) {
   }
 }
 
+// ---- small matrices ----------------------------------------------------------------------------
+
+// The kernels for n × n matrices with n × k ones beside them, or null where LAPACK is better.
+template <class T>
+const SmallMatrixKernels* small_kernels(std::int64_t n, std::int64_t k, std::int64_t count) {
+  // A block must stay in the caches, and lanes be worth filling.
+  if (n > 32 || n * (n + k) > 2048 || (n > 8 && count < 4)) return nullptr;
+  if constexpr (Lapack<T>::complex) return nullptr;
+  return kernels().small_matrices[sizeof(T) == sizeof(float) ? 0 : 1];
+}
+
+// Matrices i … i + used - 1 to a block, whose other lanes repeat the last; or their transposes.
+template <class T>
+void to_lanes(const Stack& x, std::int64_t i, int used, int lanes, T* block, bool transposed) {
+  std::int64_t rows = x.rows, columns = x.columns;
+  std::int64_t row_stride = x.row_stride, column_stride = x.column_stride;
+  if (transposed) {
+    std::swap(rows, columns);
+    std::swap(row_stride, column_stride);
+  }
+  for (int l = 0; l < lanes; ++l) {
+    const char* from = x.at(i + std::min(l, used - 1));
+    T* to = block + l;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c, to += lanes) {
+        const std::int64_t offset = r * row_stride + c * column_stride;
+        std::memcpy(to, from + offset * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+      }
+    }
+  }
+}
+
+// And back to contiguous matrices.
+template <class T>
+void from_lanes(const T* block, std::int64_t elements, int used, int lanes, T* to) {
+  for (int l = 0; l < used; ++l) {
+    for (std::int64_t j = 0; j < elements; ++j) *to++ = block[j * lanes + l];
+  }
+}
+
+// body(workspace, i, used) for blocks of matrices i … i + used - 1; it returns the lanes, as bits,
+// that have no result. Returns the first such matrix, or -1.
+template <class Body>
+std::int64_t for_each_block(std::int64_t count, int lanes, double work, const Workspace& workspace,
+                            const Body& body) {
+  const std::int64_t blocks = (count + lanes - 1) / lanes;
+  std::vector<std::uint64_t> failed(static_cast<std::size_t>(blocks));
+  const std::int64_t block = in_groups(blocks, work, workspace, [&](char* memory, std::int64_t g) {
+    const int used = static_cast<int>(std::min<std::int64_t>(lanes, count - g * lanes));
+    std::uint64_t& lost = failed[static_cast<std::size_t>(g)];
+    lost = body(memory, g * lanes, used) & ((std::uint64_t{1} << used) - 1);
+    return lost == 0;
+  });
+  if (block < 0) return -1;
+  return block * lanes + std::countr_zero(failed[static_cast<std::size_t>(block)]);
+}
+
+// The solutions x of a x = b, or inverses of a where there is no b.
+template <class T>
+std::int64_t solve_small(const SmallMatrixKernels& f, const Stack& a, const Stack* b,
+                         std::int64_t k, T* out) {
+  const std::int64_t n = a.rows;
+  const int lanes = f.lanes;
+  Workspace w;
+  const std::int64_t matrix = w.add<T>(n * n * lanes), sides = w.add<T>(n * k * lanes);
+  const std::int64_t sign = w.add<T>(lanes);
+  return for_each_block(
+      a.count, lanes, 1.0 * n * n * (n + 2 * k), w, [&](char* memory, std::int64_t i, int used) {
+        T *lu = part<T>(memory, matrix), *x = part<T>(memory, sides);
+        to_lanes(a, i, used, lanes, lu, false);
+        if (b) {
+          to_lanes(*b, i, used, lanes, x, false);
+        } else {
+          std::fill(x, x + n * n * lanes, T(0));
+          for (std::int64_t j = 0; j < n; ++j) std::fill_n(x + j * (n + 1) * lanes, lanes, T(1));
+        }
+        const std::uint64_t singular = f.eliminate(lu, n, x, k, part<T>(memory, sign));
+        f.back_substitute(lu, n, x, k);
+        from_lanes(x, n * k, used, lanes, out + i * n * k);
+        return singular;
+      });
+}
+
 // ---- LU -----------------------------------------------------------------------------------------
 
 template <class T>
@@ -218,6 +313,9 @@ std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const 
   const Stack a(a_operand), b(b_operand);
   const blas_int n = a.rows, k = b.columns;
   if (n == 0 || k == 0) return -1;
+  if (const SmallMatrixKernels* small = small_kernels<T>(n, k, a.count)) {
+    return solve_small(*small, a, &b, k, output<T>(out, 0, 0));
+  }
   const Lapack<T>& f = lapack<T>();
   Workspace w;
   const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
@@ -244,6 +342,9 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
   const Stack a(a_operand);
   const blas_int n = a.rows;
   if (n == 0) return -1;
+  if (const SmallMatrixKernels* small = small_kernels<T>(n, n, a.count)) {
+    return solve_small<T>(*small, a, nullptr, n, output<T>(out, 0, 0));
+  }
   const Lapack<T>& f = lapack<T>();
   T answer{};
   blas_int info = 0, query = -1;
@@ -332,23 +433,10 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
   using D = std::conditional_t<Lapack<T>::complex, std::complex<double>, double>;
   const Stack a(a_operand);
   const blas_int n = a.rows;
-  const Lapack<T>& f = lapack<T>();
-  Workspace w;
-  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
-  for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
-    T* lu = part<T>(memory, matrix);
-    blas_int* pivot = part<blas_int>(memory, pivots);
-    blas_int info = 0;
+  // From the diagonal of U, and whether the rows are an odd permutation.
+  const auto write = [&](std::int64_t i, auto diagonal, bool odd) {
     LongProduct<D> product;
-    if (n > 0) {
-      pack(a, i, lu, Order::columns);
-      f.getrf(&n, &n, lu, &n, pivot, &info);
-    }
-    bool odd = false;
-    for (blas_int j = 0; j < n; ++j) {
-      product.multiply(D(lu[j * n + j]));
-      odd ^= pivot[j] != j + 1;
-    }
+    for (blas_int j = 0; j < n; ++j) product.multiply(D(diagonal(j)));
     if (product.mantissa == D(0)) {
       product.mantissa = D(0);  // not -0.0
     } else if (odd) {
@@ -357,6 +445,37 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
     if (det) *output<T>(*det, i, 1) = static_cast<T>(product.value());
     if (sign) *output<T>(*sign, i, 1) = static_cast<T>(product.sign());
     if (log_abs) *output<R>(*log_abs, i, 1) = static_cast<R>(product.log_abs());
+  };
+  Workspace w;
+  if (const SmallMatrixKernels* small = small_kernels<T>(n, 0, a.count)) {
+    const int lanes = small->lanes;
+    const std::int64_t matrix = w.add<T>(n * n * lanes), parity = w.add<T>(lanes);
+    for_each_block(a.count, lanes, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i, int used) {
+      T *lu = part<T>(memory, matrix), *signs = part<T>(memory, parity);
+      to_lanes(a, i, used, lanes, lu, false);
+      small->eliminate(lu, n, nullptr, 0, signs);
+      for (int l = 0; l < used; ++l) {
+        write(
+            i + l, [&](blas_int j) { return lu[j * (n + 1) * lanes + l]; },
+            std::real(signs[l]) < 0);
+      }
+      return std::uint64_t{0};
+    });
+    return;
+  }
+  const Lapack<T>& f = lapack<T>();
+  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
+  for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
+    T* lu = part<T>(memory, matrix);
+    blas_int* pivot = part<blas_int>(memory, pivots);
+    blas_int info = 0;
+    if (n > 0) {
+      pack(a, i, lu, Order::columns);
+      f.getrf(&n, &n, lu, &n, pivot, &info);
+    }
+    bool odd = false;
+    for (blas_int j = 0; j < n; ++j) odd ^= pivot[j] != j + 1;
+    write(i, [&](blas_int j) { return lu[j * n + j]; }, odd);
     return true;
   });
 }
@@ -370,6 +489,26 @@ std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool uppe
   const Stack a(a_operand);
   const blas_int n = a.rows;
   if (n == 0) return -1;
+  if (const SmallMatrixKernels* small = small_kernels<T>(n, 0, a.count)) {
+    const int lanes = small->lanes;
+    Workspace w;
+    w.add<T>(n * n * lanes);
+    return for_each_block(
+        a.count, lanes, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i, int used) {
+          T* factor = part<T>(memory, 0);
+          to_lanes(a, i, used, lanes, factor, upper);
+          const std::uint64_t failed = small->cholesky(factor, n);
+          T* to = output<T>(out, i, n * n);
+          for (int l = 0; l < used; ++l, to += n * n) {
+            for (blas_int r = 0; r < n; ++r) {
+              for (blas_int c = 0; c < n; ++c) {
+                to[upper ? c * n + r : r * n + c] = c <= r ? factor[(r * n + c) * lanes + l] : T(0);
+              }
+            }
+          }
+          return failed;
+        });
+  }
   const Lapack<T>& f = lapack<T>();
   return for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 6), Workspace{},
                          [&](char*, std::int64_t i) {
@@ -408,6 +547,25 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
       write_identity(output<T>(q, i, m * q_columns), m);
     }
     return;  // r has no elements
+  }
+  if (const SmallMatrixKernels* small = small_kernels<T>(std::max(m, n), q_columns, a.count)) {
+    const int lanes = small->lanes;
+    Workspace w;
+    const std::int64_t matrix = w.add<T>(m * n * lanes), left = w.add<T>(m * q_columns * lanes);
+    const std::int64_t factors = w.add<T>(k * lanes);
+    for_each_block(a.count, lanes, 2.0 * m * k * (n + q_columns), w,
+                   [&](char* memory, std::int64_t i, int used) {
+                     T *x = part<T>(memory, matrix), *y = part<T>(memory, left);
+                     to_lanes(a, i, used, lanes, x, false);
+                     small->qr(x, m, n, y, q_columns, part<T>(memory, factors));
+                     from_lanes(y, m * q_columns, used, lanes, output<T>(q, i, m * q_columns));
+                     for (blas_int row = 1; row < r_rows; ++row) {
+                       std::fill_n(x + row * n * lanes, std::min(row, n) * lanes, T(0));
+                     }
+                     from_lanes(x, r_rows * n, used, lanes, output<T>(r, i, r_rows * n));
+                     return std::uint64_t{0};
+                   });
+    return;
   }
   const Lapack<T>& f = lapack<T>();
   T answer{};

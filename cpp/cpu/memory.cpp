@@ -7,11 +7,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <list>
-#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "../block_cache.hpp"
 #include "engine.hpp"
 #include "fork.hpp"
 
@@ -162,83 +162,7 @@ Storage* allocate_small(std::size_t bytes) {
 // ---- large blocks
 // --------------------------------------------------------------------------------
 
-// Sizes are rounded up to an eighth of their power of two (at most 12.5 % more), so that a loop
-// over nearly equal sizes uses one block again and again.
-std::size_t rounded(std::size_t bytes) {
-  const std::size_t power = std::size_t{1} << (63 - __builtin_clzll(bytes));
-  const std::size_t step = std::max<std::size_t>(power / 8, 4096);
-  return (bytes + step - 1) / step * step;
-}
-
-class BlockCache {
- public:
-  BlockCache() {
-    // By default an eighth of the machine's memory, at least 64 MiB.
-    const std::int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    limit_ = std::max<std::int64_t>(pages > 0 && page > 0 ? pages / 8 * page : 0, 64 << 20);
-  }
-
-  void* take(std::size_t bytes) {
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = by_size_.lower_bound(bytes);
-      if (found != by_size_.end() && found->first == bytes) {
-        void* block = found->second->data;
-        cached_ -= static_cast<std::int64_t>(bytes);
-        by_age_.erase(found->second);
-        by_size_.erase(found);
-        return block;
-      }
-    }
-    void* block = fresh(bytes);
-    if (!block) {
-      shrink(0);
-      block = fresh(bytes);
-    }
-    return block;
-  }
-
-  void give(void* block, std::size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    if (static_cast<std::int64_t>(bytes) > limit_) {
-      std::free(block);
-      return;
-    }
-    evict(limit_ - static_cast<std::int64_t>(bytes));
-    try {
-      by_age_.push_front({block, bytes});
-      by_size_.emplace(bytes, by_age_.begin());
-      cached_ += static_cast<std::int64_t>(bytes);
-    } catch (const std::bad_alloc&) {  // no room for the bookkeeping: do without
-      if (!by_age_.empty() && by_age_.front().data == block) by_age_.pop_front();
-      std::free(block);
-    }
-  }
-
-  void shrink(std::int64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    evict(bytes);
-  }
-  void set_limit(std::int64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    limit_ = bytes;
-    evict(bytes);
-  }
-  std::int64_t cached() {
-    const std::lock_guard lock(mutex_);
-    return cached_;
-  }
-  std::int64_t limit() {
-    const std::lock_guard lock(mutex_);
-    return limit_;
-  }
-
- private:
-  struct Block {
-    void* data;
-    std::size_t bytes;
-  };
-
+struct HostPages {
   static void* fresh(std::size_t bytes) {
     const bool huge = bytes >= 2 * huge_page;
     void* block = nullptr;
@@ -248,32 +172,22 @@ class BlockCache {
 #endif
     return block;
   }
-
-  // Frees the blocks unused for longest until at most `bytes` are kept. The mutex is held.
-  void evict(std::int64_t bytes) {
-    while (cached_ > bytes && !by_age_.empty()) {
-      const auto last = std::prev(by_age_.end());
-      for (auto [it, end] = by_size_.equal_range(last->bytes); it != end; ++it) {
-        if (it->second == last) {
-          by_size_.erase(it);
-          break;
-        }
-      }
-      cached_ -= static_cast<std::int64_t>(last->bytes);
-      std::free(last->data);
-      by_age_.pop_back();
-    }
-  }
-
-  ForkMutex mutex_{2};
-  std::list<Block> by_age_;  // most recently freed first
-  std::multimap<std::size_t, std::list<Block>::iterator> by_size_;
-  std::int64_t cached_ = 0, limit_ = 0;
+  static void release(void* block, std::size_t) { std::free(block); }
 };
 
+struct CacheMutex : ForkMutex {
+  CacheMutex() : ForkMutex(2) {}
+};
+
+// By default an eighth of the machine's memory, at least 64 MiB.
+std::int64_t default_limit() {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return std::max<std::int64_t>(pages > 0 && page > 0 ? pages / 8 * page : 0, 64 << 20);
+}
+
 // Never destroyed: arrays may be freed while the process exits.
-BlockCache& cache() {
-  static auto* instance = new BlockCache;
+auto& cache() {
+  static auto* instance = new BlockCache<HostPages, CacheMutex>({}, default_limit());
   return *instance;
 }
 
@@ -297,7 +211,7 @@ StorageRef allocate(std::int64_t bytes) {
     }
     return StorageRef(s);
   }
-  const std::size_t block = rounded(size);
+  const std::size_t block = rounded_block(size, 4096);
   void* data = cache().take(block);
   if (!data) out_of_memory(bytes);
   auto* s = new (std::nothrow) Storage;

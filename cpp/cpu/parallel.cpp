@@ -35,7 +35,9 @@ void pause_briefly() {
 #endif
 }
 
-// Waits until done() without the operating system's help, for as long as waking a thread takes.
+// Waits until done() without sleeping, for as long as waking a thread takes. A processor that
+// others wait for is let go: a helper that was woken on the caller's own would otherwise keep it
+// waiting.
 template <class Done>
 void spin(Done&& done) {
   using Clock = std::chrono::steady_clock;
@@ -43,6 +45,7 @@ void spin(Done&& done) {
   const auto end = Clock::now() + longest;
   while (!done() && Clock::now() < end) {
     for (int i = 0; i < 32; ++i) pause_briefly();
+    std::this_thread::yield();
   }
 }
 

@@ -1,6 +1,7 @@
 // Reductions and arg-reductions. Each pass reduces one group of dimensions, from the last
 // backwards; groups, chunks and lanes depend on the logical shape alone (see
 // kernels/reduce_kernels.hpp).
+#include <algorithm>
 #include <atomic>
 
 #include "engine.hpp"
@@ -12,12 +13,18 @@ namespace arrayx::cpu {
 
 namespace {
 
-// Reduced dimensions are merged, from the last one backwards, until this many elements are
-// together.
-constexpr std::int64_t least_group = 1024;
+// Fewer elements than small_group are reduced in one pass over all dimensions. Others are merged,
+// from the last dimension backwards, until least_group are together, and reduced by such groups: a
+// group of one dimension needs no packing, and later passes have little left to read.
+constexpr std::int64_t small_group = 1024, least_group = 64;
 constexpr std::int64_t pack_bytes = 64 << 10;
 constexpr std::int64_t pack_columns_bytes = 128 << 10;
-constexpr std::int64_t task_bytes = 64 << 10;
+constexpr std::int64_t task_bytes = 256 << 10;
+// Columns so many items apart at most are read with all that is between them, which comes in the
+// same cache lines.
+constexpr std::int64_t widest_gap = 4;
+// Data of a tile up to which a mean is found and the deviations from it are summed up tile by tile.
+constexpr std::int64_t cached_bytes = 512 << 10;
 constexpr int most_levels = 58;
 constexpr std::int64_t widest_packed = 256;  // accumulators of a packed tile of several blocks
 
@@ -44,6 +51,7 @@ struct Kernels {
 Kernels find_kernels(Reduction op, DType dtype, DType accumulator) {
   const ReduceKernels& table = kernels().reduce;
   const bool adds = op == Reduction::sum || op == Reduction::prod;
+  dtype = compute_dtype(dtype);
   int wide = 0;
   if (conditional(op) || dtype == accumulator) {
     // the table's own rule
@@ -64,14 +72,19 @@ Kernels find_kernels(Reduction op, DType dtype, DType accumulator) {
   return k;
 }
 
+MergeKernel merge_kernel(Reduction op, DType accumulator) {
+  return kernels().reduce.merge[index(op)][static_cast<int>(accumulator)];
+}
+
 struct Pass {
   Reduction op;
   DType dtype, accumulator;
   const char* in;
-  const char* center;  // of the accumulator's dtype, or null
-  char* out;           // of the accumulator's dtype
-  Plan kept;           // operands: out, center, in
-  Plan group;          // operand: in
+  const char* center;      // of the accumulator's dtype, or null
+  char* out;               // of the accumulator's dtype
+  Plan kept;               // operands: out, center, in
+  Plan group;              // operand: in
+  bool from_mean = false;  // the center is the mean of the group
 };
 
 // Copies group elements k0 … k0 + count of `width` outputs, `kept_stride` bytes apart, into a block
@@ -109,7 +122,8 @@ void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t 
   }
 }
 
-enum class Form { rows, columns, packed_rows, packed_columns };
+// gapped: columns among others, whose results are left.
+enum class Form { rows, columns, gapped, packed_rows, packed_columns };
 
 struct Shape {  // how a pass is cut
   Form form;
@@ -117,22 +131,27 @@ struct Shape {  // how a pass is cut
   std::int64_t width;  // outputs of a tile
   std::int64_t block;  // elements packed at a time
   std::int64_t split;  // elements of one task
+  bool fits_cache;     // with from_mean: a tile can be read twice
 };
 
 Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_t max_length) {
   Shape s;
   s.n = p.group.count();
   const std::int64_t m = p.kept.size.back();
-  const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
+  const int item = itemsize(p.dtype);
   const std::int64_t kept_stride = p.kept.stride[2][p.kept.ndim() - 1];
   const std::int64_t step = p.group.stride[0][p.group.ndim() - 1];
   const bool direct = k.dtype == p.dtype && p.group.ndim() == 1;
-  const std::int64_t most_columns = max_column_bytes / out_item;
+  const std::int64_t gap = detail::magnitude(kept_stride);
   const bool one_output = p.kept.count() == 1;
   s.block = s.n;
   if (direct && !one_output && kept_stride == 1 && (s.n == 1 || step != 1)) {
     s.form = Form::columns;
     s.width = most_columns;
+  } else if (direct && !one_output && kept_stride != 0 && gap <= widest_gap && m >= 8 &&
+             detail::magnitude(step) >= m * gap && !p.center && !p.from_mean && s.n <= max_length) {
+    s.form = Form::gapped;
+    s.width = most_columns / gap;
   } else if (direct && (step == 1 || s.n == 1)) {
     s.form = Form::rows;
     s.width = std::clamp<std::int64_t>(task_bytes / (item * s.n), 1, 4096);
@@ -150,13 +169,17 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
       while (!columns && s.block < s.n && 2 * s.block * rows <= room) s.block *= 2;
     }
     s.block = std::min(s.block, s.n);
-    s.width = std::min(room / s.block, s.block < s.n ? widest_packed : most_columns);
+    s.width = std::min<std::int64_t>(room / s.block, s.block < s.n ? widest_packed : most_columns);
   }
+  if (p.from_mean) s.width = std::min(s.width, cached_bytes / (item * s.n));  // 0: see fits_cache
+  const bool by_columns = s.form == Form::columns || s.form == Form::packed_columns;
+  s.fits_cache = s.width >= std::min<std::int64_t>(m, by_columns ? 1024 / item : 1);
   s.width = std::clamp<std::int64_t>(s.width, 1, m);
   // Several tasks per output where there are few outputs.
   s.split = s.n;
   const std::int64_t tiles = p.kept.count() / m * ((m - 1) / s.width + 1);
-  if (tiles < 64 && s.n > chunk && tiles * s.n * s.width * item >= 2 * parallel_grain) {
+  if (!p.from_mean && tiles < 64 && s.n > chunk &&
+      tiles * s.n * s.width * item >= 2 * parallel_grain) {
     s.split = std::max(chunk, s.form == Form::packed_rows ? s.block : chunk);
     while (s.split < s.n &&
            (s.split * s.width * item < 2 * task_bytes || ((s.n - 1) / s.split + 1) * tiles > 128)) {
@@ -168,17 +191,45 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
   return s;
 }
 
-// Elements k0 … k1 of one tile into out[0 … width).
+// A layout without gaps whose dimensions follow each other as those of the strides do.
+Layout in_order_of(const Dims& shape, const Dims& strides) {
+  Layout layout = Layout::contiguous(shape);
+  const int ndim = shape.size();
+  Dims order(ndim);
+  for (int i = 0; i < ndim; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return detail::magnitude(strides[a]) > detail::magnitude(strides[b]);
+  });
+  std::int64_t next = 1;
+  for (int i = ndim - 1; i >= 0; --i) {
+    layout.strides[order[i]] = next;
+    next *= shape[order[i]];
+  }
+  return layout;
+}
+
+void divide(DType dtype, char* values, double divisor, std::int64_t n) {
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      T* x = reinterpret_cast<T*>(values);
+      for (std::int64_t i = 0; i < n; ++i) x[i] /= static_cast<T>(divisor);
+    }
+  });
+}
+
+// Elements k0 … k1 of one tile into out[0 … width). `means`: the centers of the tile, next to each
+// other, in place of the pass's.
 void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& tile, std::int64_t k0,
-                 std::int64_t k1, char* out) {
+                 std::int64_t k1, char* out, const char* means = nullptr) {
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int last = p.kept.ndim() - 1;
   const std::int64_t kept_stride = p.kept.stride[2][last] * item;
   const std::int64_t step = p.group.stride[0][p.group.ndim() - 1] * item;
   const char* in = p.in + tile.offset[2] * item;
   // The centers of the tile, next to each other.
-  const char* center = nullptr;
-  alignas(64) char centers[32768];
+  const char* center = means;
+  alignas(64) char centers[most_columns * 8];
   if (p.center) {
     center = p.center + tile.offset[1] * out_item;
     const std::int64_t stride = p.kept.stride[1][last];
@@ -191,6 +242,15 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   }
   if (s.form == Form::rows) {
     return k.rows(in + k0 * step, kept_stride, tile.width, k1 - k0, center, out);
+  }
+  if (s.form == Form::gapped) {
+    const std::int64_t gap = kept_stride / item, reach = (tile.width - 1) * gap;
+    alignas(64) char all[most_columns * 16];
+    k.columns(in + k0 * step + std::min<std::int64_t>(reach, 0) * item, step, k1 - k0,
+              detail::magnitude(reach) + 1, center, thread_scratch<1>(columns_workspace), all);
+    kernels().copy[item_class(out_item)](all + std::max<std::int64_t>(-reach, 0) * out_item,
+                                         {0, gap * out_item}, out, {0, out_item}, 1, tile.width);
+    return;
   }
   if (s.form == Form::columns) {
     return k.columns(in + k0 * step, step, k1 - k0, tile.width, center,
@@ -223,7 +283,7 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
     }
   };
   if (!several) return reduce_block(k0, out);
-  const MergeKernel merge = kernels().reduce.merge[index(p.op)][static_cast<int>(p.accumulator)];
+  const MergeKernel merge = merge_kernel(p.op, p.accumulator);
   int top = 0;
   std::int64_t count = 0;
   for (std::int64_t at = k0; at < k1; at += s.block) {
@@ -240,11 +300,13 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   std::memcpy(out, stack, tile.width * out_item);
 }
 
-void run_pass(const Pass& p) {
+// False, with nothing done, if the pass is from_mean but does not fit the cache.
+bool run_pass(const Pass& p) {
   const Kernels k = find_kernels(p.op, p.dtype, p.accumulator);
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
   const Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
+  if (p.from_mean && !s.fits_cache) return false;
   const Tiles tiles(p.kept, s.width);
   const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
   const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;
@@ -254,6 +316,17 @@ void run_pass(const Pass& p) {
   const std::int64_t work = outputs * s.n * item;
 
   if (splits == 1) {
+    const Pass sums{Reduction::sum, p.dtype, p.accumulator, p.in, nullptr,
+                    nullptr,        p.kept,  p.group,       false};
+    const Kernels sum_kernels =
+        p.from_mean ? find_kernels(Reduction::sum, p.dtype, p.accumulator) : k;
+    const auto reduce_whole = [&](const Tile& tile, char* out) {
+      if (!p.from_mean) return reduce_tile(p, k, s, tile, 0, s.n, out);
+      alignas(64) char means[most_columns * 8];
+      reduce_tile(sums, sum_kernels, s, tile, 0, s.n, means);
+      divide(p.accumulator, means, static_cast<double>(s.n), tile.width);
+      reduce_tile(p, k, s, tile, 0, s.n, out, means);
+    };
     const std::int64_t tile_bytes = std::max<std::int64_t>(s.n * s.width * item, 1);
     const std::int64_t per_task = std::max<std::int64_t>(task_bytes / tile_bytes, 1);
     parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
@@ -262,15 +335,15 @@ void run_pass(const Pass& p) {
         const Tile tile = tiles[t];
         char* out = p.out + tile.offset[0] * out_item;
         if (aligned && (tile.width == 1 || out_stride == out_item)) {
-          reduce_tile(p, k, s, tile, 0, s.n, out);
+          reduce_whole(tile, out);
         } else {
-          alignas(64) char results[4096 * 16];
-          reduce_tile(p, k, s, tile, 0, s.n, results);
+          alignas(64) char results[most_columns * 16];
+          reduce_whole(tile, results);
           copy_items(results, {0, out_item}, out, {0, out_stride}, 1, tile.width);
         }
       }
     });
-    return;
+    return true;
   }
 
   const StorageRef partial = allocate(checked_bytes(splits * outputs, out_item));
@@ -289,7 +362,7 @@ void run_pass(const Pass& p) {
     reduce_tile(p, k, s, tile, part * s.split, std::min(s.n, (part + 1) * s.split), out);
     if (stoppable && *out != undecided) decided.store(true, std::memory_order_relaxed);
   });
-  const MergeKernel merge = kernels().reduce.merge[index(p.op)][static_cast<int>(p.accumulator)];
+  const MergeKernel merge = merge_kernel(p.op, p.accumulator);
   for (std::int64_t step = 1; step < splits; step *= 2) {
     for (std::int64_t i = 0; i + step < splits; i += 2 * step) {
       merge(partials + i * outputs * out_item, partials + (i + step) * outputs * out_item, outputs);
@@ -300,6 +373,7 @@ void run_pass(const Pass& p) {
     copy_items(partials + tile.position * out_item, {0, out_item},
                p.out + tile.offset[0] * out_item, {0, out_stride}, 1, tile.width);
   }
+  return true;
 }
 
 // Every element of out becomes the reduction of nothing.
@@ -347,8 +421,9 @@ bool reduce_few(Reduction op, DType accumulator, const Operand& in, std::span<co
   const Layout& layout = *in.layout;
   const int item = itemsize(in.dtype), out_item = itemsize(accumulator);
   const int real_bytes = is_complex(accumulator) ? out_item / 2 : out_item;
-  if (layout.size == 0 || layout.size * item > most_bytes || out.dtype != accumulator ||
-      !layout.is_contiguous() || !out.layout->is_contiguous() ||
+  if (op == Reduction::sum_squared_deviations || layout.size == 0 ||
+      layout.size * item > most_bytes || out.dtype != accumulator || !layout.is_contiguous() ||
+      !out.layout->is_contiguous() ||
       reinterpret_cast<std::uintptr_t>(out.data) % real_bytes != 0) {
     return false;
   }
@@ -358,8 +433,8 @@ bool reduce_few(Reduction op, DType accumulator, const Operand& in, std::span<co
   for (; d < ndim && !reduced[d]; ++d) outer *= layout.shape[d];
   for (; d < ndim && reduced[d]; ++d) n *= layout.shape[d];
   for (; d < ndim && !reduced[d]; ++d) inner *= layout.shape[d];
-  if (d < ndim || n == 1 || n >= std::min(least_group, max_column_length(real_bytes)) ||
-      inner * out_item > max_column_bytes) {
+  if (d < ndim || n == 1 || n >= std::min(small_group, max_column_length(real_bytes)) ||
+      inner > most_columns) {
     return false;
   }
   const Kernels k = find_kernels(op, in.dtype, accumulator);
@@ -387,15 +462,37 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
 
   // Small and contiguous, reduced to one number: one call.
   if (out.layout->size == 1 && layout.size > 0 && out.dtype == accumulator && !center &&
-      (ndim == 1 || layout.size < least_group) && layout.size * itemsize(in.dtype) <= task_bytes &&
+      (ndim == 1 || layout.size < small_group) && layout.size * itemsize(in.dtype) <= task_bytes &&
       reinterpret_cast<std::uintptr_t>(out.data) % real_bytes == 0 && layout.is_contiguous()) {
     const Kernels k = find_kernels(op, in.dtype, accumulator);
-    if (k.dtype == in.dtype) return k.rows(in.data, 0, 1, layout.size, nullptr, out.data);
+    if (k.dtype == in.dtype) {
+      if (op != Reduction::sum_squared_deviations) {
+        return k.rows(in.data, 0, 1, layout.size, nullptr, out.data);
+      }
+      alignas(16) char mean[16];
+      find_kernels(Reduction::sum, in.dtype, accumulator)
+          .rows(in.data, 0, 1, layout.size, nullptr, mean);
+      divide(accumulator, mean, static_cast<double>(layout.size), 1);
+      return k.rows(in.data, 0, 1, layout.size, mean, out.data);
+    }
   }
 
   if (!center && reduce_few(op, accumulator, in, reduced, out)) return;
   if (out.layout->size == 0) return;
   if (layout.size == 0) return write_empty(op, accumulator, out);
+  const bool from_mean = op == Reduction::sum_squared_deviations && !center;
+  std::int64_t elements = 1;  // of one result
+  for (int i = 0; i < ndim; ++i) elements *= reduced[i] ? layout.shape[i] : 1;
+  const auto about_mean_in_two_passes = [&] {
+    Array mean;
+    mean.layout = Layout::contiguous(out.layout->shape);
+    mean.dtype = accumulator;
+    mean.storage = allocate(checked_bytes(mean.size(), out_item));
+    reduce(Reduction::sum, accumulator, in, reduced, nullptr, mean);
+    divide(accumulator, mean.data(), static_cast<double>(elements), mean.size());
+    const Operand mean_operand(mean);
+    reduce(op, accumulator, in, reduced, &mean_operand, out);
+  };
 
   // The centers in the accumulator's dtype.
   Array center_copy;
@@ -421,20 +518,46 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   for (int i = 0; i < ndim; ++i) state[i] = reduced[i];  // 1: still to be reduced
 
   for (int end = ndim;;) {
-    // The next group: dimensions [begin, end) that are marked, kept ones in between.
+    // The next group: dimensions [begin, end) that are marked, kept ones in between. Where the
+    // order does not matter, those that merge in memory from the smallest stride on.
     int begin = end;
     std::int64_t n = 1;
-    while (begin > 0 && (order_free || n < least_group)) {
-      --begin;
-      if (state[begin]) n *= shape[begin];
+    if (order_free && elements >= small_group) {
+      begin = 0;
+      std::int64_t next_stride = 0;
+      for (;;) {
+        int next = -1;
+        for (int i = 0; i < ndim; ++i) {
+          if (state[i] != 1 || shape[i] == 1) continue;
+          if (n > 1 && detail::magnitude(strides[i]) != next_stride) continue;
+          if (next < 0 || detail::magnitude(strides[i]) < detail::magnitude(strides[next]))
+            next = i;
+        }
+        if (next < 0) break;
+        state[next] = 2;
+        n *= shape[next];
+        next_stride = detail::magnitude(strides[next]) * shape[next];
+      }
+    } else {
+      while (begin > 0 && (elements < small_group || n < least_group)) {
+        --begin;
+        if (state[begin]) {
+          n *= shape[begin];
+          state[begin] = 2;
+        }
+      }
     }
-    bool more = false;
-    for (int i = 0; i < begin; ++i) more |= state[i] != 0 && shape[i] > 1;
+    bool more = false;  // 1: still to be reduced; 2: now
+    for (int i = 0; i < ndim; ++i) more |= state[i] == 1 && shape[i] > 1;
+    if (!more) {
+      for (int i = 0; i < ndim; ++i) state[i] = state[i] ? 2 : 0;
+    }
+    if (from_mean && more) return about_mean_in_two_passes();
 
     Dims group_shape, group_strides, kept_shape, kept_strides, out_strides, center_strides;
     int kept_axis = 0;
     for (int i = 0; i < ndim; ++i) {
-      if (state[i] && i >= begin) {
+      if (state[i] == 2) {
         group_shape.push_back(shape[i]);
         group_strides.push_back(strides[i]);
         continue;
@@ -452,10 +575,18 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     p.op = op;
     p.dtype = dtype;
     p.accumulator = accumulator;
-    const bool direct = !more && out.dtype == accumulator;
+    p.from_mean = from_mean;
     Array next;
+    bool direct = !more && out.dtype == accumulator;
+    if (direct && !center && kept_shape.size() > 1) {
+      // Where kept dimensions merge in memory, but not in the order of the results, those are
+      // found in memory's order first.
+      const Dims* const alone[1] = {&kept_strides};
+      const Dims* const both[2] = {&out_strides, &kept_strides};
+      direct = make_plan(kept_shape, alone, 1).ndim() == make_plan(kept_shape, both, 2).ndim();
+    }
     if (!direct) {
-      next.layout = Layout::contiguous(kept_shape);
+      next.layout = in_order_of(kept_shape, kept_strides);
       next.dtype = accumulator;
       next.storage = allocate(checked_bytes(next.size(), out_item));
       out_strides = next.layout.strides;
@@ -468,18 +599,22 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     p.in = data + (p.kept.base[2] + p.group.base[0]) * itemsize(dtype);
     p.center = center ? center_operand.data + p.kept.base[1] * out_item : nullptr;
     p.out = (direct ? out.data : next.data()) + p.kept.base[0] * out_item;
-    run_pass(p);
+    if (!run_pass(p)) return about_mean_in_two_passes();
 
     if (!more) {
       if (direct) return;
       // A scalar buffer has out's rank only by its layout.
       Operand from(next);
-      Layout as_out = Layout::contiguous(out.layout->shape);
+      Layout as_out = *out.layout;
+      for (int i = 0, j = 0, k = 0; i < ndim; ++i) {
+        if (!reduced[i]) as_out.strides[k++] = next.layout.strides[j++];
+      }
+      as_out.offset = 0;
       from.layout = &as_out;
       return copy(from, out);
     }
     for (int i = 0, j = 0; i < ndim; ++i) {
-      if (state[i] && i >= begin) {
+      if (state[i] == 2) {
         state[i] = 0;
         continue;
       }
@@ -552,19 +687,20 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   const std::int64_t outputs = kept.count(), m = kept.size[last];
   const std::int64_t kept_stride = kept.stride[1][last] * item;
   const char* base = in.data + kept.base[1] * item;
-  const bool by_columns = outputs > 1 && kept_stride == item && step != item && m >= 8;
+  // Columns that have others between them: the results of those are left.
+  const std::int64_t gap = kept_stride / item;
+  const bool by_columns = outputs > 1 && gap >= 1 && gap <= widest_gap && step != item && m >= 8;
   const bool packed = !by_columns && step != item;
-  const std::int64_t most_columns = max_column_bytes / item;
   const std::int64_t block = packed ? std::min<std::int64_t>(n, pack_bytes / item) : n;
-  std::int64_t width = by_columns ? std::min<std::int64_t>(most_columns, 512)
-                                  : std::clamp<std::int64_t>(task_bytes / (item * n), 1, 512);
+  std::int64_t width =
+      by_columns ? most_columns / gap : std::clamp<std::int64_t>(task_bytes / (item * n), 1, 512);
   if (packed) width = std::clamp<std::int64_t>(pack_bytes / (item * block), 1, 512);
   const Tiles tiles(kept, width);
   // Where there are few outputs several tasks share one; they are joined in order.
   std::int64_t split = n;
   const std::int64_t work = outputs * n * item;
   if (tiles.count() < 64 && work >= 2 * parallel_grain) {
-    split = std::max<std::int64_t>(2 * task_bytes / (item * tiles.width()), 64);
+    split = std::max<std::int64_t>(2 * task_bytes / (item * tiles.width()), 256);
     split = std::max(split, n * tiles.count() / 128);
     split = std::min(split, n);
   }
@@ -576,8 +712,11 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   const auto search = [&](const Tile& tile, std::int64_t k0, std::int64_t k1, std::int64_t* found) {
     const char* p = base + tile.offset[1] * item;
     if (by_columns) {
-      alignas(64) char best[max_column_bytes];
-      columns(p + k0 * step, step, k1 - k0, k0, true, tile.width, best, found);
+      alignas(64) char best[most_columns * 8];
+      alignas(64) std::int64_t all[most_columns];
+      columns(p + k0 * step, step, k1 - k0, k0, true, (tile.width - 1) * gap + 1, best,
+              gap == 1 ? found : all);
+      for (std::int64_t j = 0; gap > 1 && j < tile.width; ++j) found[j] = all[j * gap];
       return;
     }
     if (!packed) {
@@ -613,7 +752,7 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
     parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
       const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
       for (std::int64_t t = task * per_task; t < end; ++t) {
-        std::int64_t found[512];
+        std::int64_t found[most_columns];
         const Tile tile = tiles[t];
         search(tile, 0, n, found);
         store(tile, found);

@@ -1,4 +1,4 @@
-// Running sums and products. Elements are combined one after the other along the axis, whatever the
+// Running sums and products, in the order that kernels/reduce_kernels.hpp states, whatever the
 // layout; rows, or the columns of a contiguous kept dimension, run side by side.
 #include "engine.hpp"
 #include "kernels.hpp"
@@ -10,7 +10,9 @@ namespace arrayx::cpu {
 namespace {
 
 constexpr std::int64_t block_bytes = 16 << 10;
-constexpr std::int64_t column_bytes = 4096;
+// A long line is cut among threads in sections of so many blocks, which the caches hold between the
+// two times that they are read.
+constexpr std::int64_t section_blocks = 64;
 
 // The first value along the axis: 0 for sums, 1 for products.
 void write_initial(bool product, const Operand& out, int axis) {
@@ -30,6 +32,44 @@ void write_initial(bool product, const Operand& out, int axis) {
   Operand to = out;
   to.layout = &first;
   copy(in, to);
+}
+
+// The running sum of one contiguous line by several threads. The blocks of a section are summed up
+// first, into scratch; then each goes on from the sum of those before it.
+void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
+  const int item = itemsize(dtype), d = static_cast<int>(dtype);
+  const ScanKernel rows = kernels().reduce.scan_rows[0][d];
+  const MergeKernel add = kernels().reduce.merge[static_cast<int>(Reduction::sum)][d];
+  const std::int64_t blocks = (n - 1) / scan_block + 1, block_bytes = scan_block * item;
+  alignas(8) char state[section_blocks + 1][2][8];  // the carry before each block
+  for (std::int64_t first = 0; first < blocks; first += section_blocks) {
+    const std::int64_t count = std::min(section_blocks, blocks - first);
+    const auto run = [&](std::int64_t i, std::int64_t position, char* to, char* carry) {
+      const std::int64_t at = (first + i) * block_bytes;
+      const std::int64_t length = std::min(scan_block, n - (first + i) * scan_block);
+      alignas(8) char packed[2][8];
+      std::memcpy(packed[0], carry, item);
+      std::memcpy(packed[0] + item, carry + 8, item);
+      rows(in + at, 0, to, 0, 1, length, position, packed);
+      if (position == 0) {
+        std::memcpy(carry, packed[0], item);
+        std::memcpy(carry + 8, packed[0] + item, item);
+      }
+    };
+    const std::int64_t work = 2 * count * block_bytes;
+    parallel_for(count, work,
+                 [&](std::int64_t i) { run(i, 0, thread_scratch(block_bytes), state[i + 1][0]); });
+    for (std::int64_t i = first == 0; i < count; ++i) {
+      std::memcpy(state[i + 1][1], state[i][1], item);
+      add(state[i + 1][1], state[i][0], 1);
+    }
+    parallel_for(count, work, [&](std::int64_t i) {
+      alignas(8) char carry[2][8];
+      std::memcpy(carry, state[i], sizeof carry);
+      run(i, (first + i) * scan_block, out + (first + i) * block_bytes, carry[0]);
+    });
+    std::memcpy(state[0], state[count], sizeof state[0]);
+  }
 }
 
 }  // namespace
@@ -76,13 +116,30 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool out_direct = aligned && (by_columns || out_step == out_item || n == 1);
   const int widest = std::max(item, out_item);
   const bool blocked = !in_direct || !out_direct;
+  const bool in_chunks = !product && !is_complex(out.dtype) && out_item >= 4;
+  if (in_chunks && !by_columns && !blocked && kept.count() < 4 &&
+      n >= section_blocks * scan_block && thread_count() > 1) {
+    const Tiles lines(kept, 1);
+    for (std::int64_t t = 0; t < lines.count(); ++t) {
+      const Tile line = lines[t];
+      scan_line(out.dtype, in_base + line.offset[0] * item, n,
+                out_base + line.offset[1] * out_item);
+    }
+    return;
+  }
+  // Rows whose elements wait for each other run four at a time.
+  const std::int64_t fewest = in_chunks ? 1 : 4;
   const std::int64_t width =
       by_columns
-          ? std::min<std::int64_t>(column_bytes / out_item, m)
-          : std::min<std::int64_t>(std::clamp<std::int64_t>(block_bytes / widest / n, 4, 256), m);
+          ? std::min<std::int64_t>(most_scan_column_bytes / out_item, m)
+          : std::min(std::clamp<std::int64_t>(block_bytes / widest / n, fewest, most_scan_rows), m);
   const Tiles tiles(kept, width);
   const std::int64_t block =
-      blocked ? std::clamp<std::int64_t>(block_bytes / widest / tiles.width(), 8, n) : n;
+      blocked
+          ? std::min(std::max(block_bytes / widest / tiles.width() / scan_chunk, std::int64_t{1}) *
+                         scan_chunk,
+                     n)
+          : n;
   const std::int64_t slab = (std::max<std::int64_t>(block, 1) * tiles.width() * widest + 63) & ~63;
   const CopyKernel copy_in = kernels().copy[item_class(item)];
   const CopyKernel copy_out = kernels().copy[item_class(out_item)];
@@ -91,7 +148,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
       std::max<std::int64_t>((64 << 10) / (n * tiles.width() * widest), 1);
 
   parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
-    alignas(64) char carry[256 * 16];
+    alignas(64) char carry[scan_carry];
     const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
     for (std::int64_t t = task * per_task; t < end; ++t) {
       const Tile tile = tiles[t];
@@ -122,7 +179,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
           target = scratch + 2 * slab;
           to_stride = line * out_item;
         }
-        (by_columns ? columns : rows)(source, from_stride, target, to_stride, lines, line, k == 0,
+        (by_columns ? columns : rows)(source, from_stride, target, to_stride, lines, line, k,
                                       carry);
         if (!out_direct) {
           copy_out(

@@ -1,7 +1,7 @@
-// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), and
-// the keys are sorted by a stable radix sort from the most significant differing bit down, with
-// insertion sort for what is left of a bucket. A stable sort has one result, so threads cannot
-// change it.
+// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), for
+// argsort with their positions in the low bits. Lines of keys are cut into buckets by their most
+// significant differing bits until a bucket is short enough for a sorting network. A stable sort
+// has one result, so threads cannot change it.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -31,6 +31,8 @@ template <class T>
 inline constexpr bool is_complex_type = false;
 template <class T>
 inline constexpr bool is_complex_type<std::complex<T>> = true;
+template <class T>
+inline constexpr bool is_real_type = is_real_floating(dtype_of<T>);
 
 template <class T>
 T load(const char* p) {
@@ -76,7 +78,7 @@ void over_pieces(i64 n, bool threads, int bytes, Body&& body) {
                [&](i64 c) { body(c * chunk_elements, std::min(n, (c + 1) * chunk_elements)); });
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 template <int bytes>
 using Unsigned = std::conditional_t<
@@ -90,8 +92,9 @@ template <class K>
 inline constexpr K top_bit = K(K(1) << (8 * sizeof(K) - 1));
 
 template <class T>
-inline constexpr Key<T> infinity_bits =
-    sizeof(T) == 4 ? Key<T>(0x7f800000) : Key<T>(0x7ff0000000000000);
+inline constexpr Key<T> infinity_bits = sizeof(T) == 2   ? Key<T>(0x7c00)
+                                        : sizeof(T) == 4 ? Key<T>(0x7f800000)
+                                                         : Key<T>(0x7ff0000000000000);
 
 // The key of the bits of a floating-point number: negative ones are in reverse.
 template <class K>
@@ -109,7 +112,7 @@ Key<T> exact_key(const char* p, Key<T> flip) {
     return K(K(*p != 0) ^ flip);
   } else {
     const K bits = load<K>(p);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (is_real_type<T>) {
       const bool is_number = K(bits & ~top_bit<K>) <= infinity_bits<T>;
       return is_number ? K(number_key(bits) ^ flip) : K(~K(0));
     } else if constexpr (std::is_signed_v<T>) {
@@ -123,9 +126,10 @@ Key<T> exact_key(const char* p, Key<T> flip) {
 // The same with both zeros equal: keys compare as the values do.
 template <class T>
 Key<T> key_at(const char* p, Key<T> flip) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const T value = load<T>(p) + T(0);  // makes -0 +0
-    return exact_key<T>(reinterpret_cast<const char*>(&value), flip);
+  if constexpr (is_real_type<T>) {
+    using K = Key<T>;
+    const K bits = load<K>(p), number = bits == top_bit<K> ? K(0) : bits;  // makes -0 +0
+    return exact_key<T>(reinterpret_cast<const char*>(&number), flip);
   } else {
     return exact_key<T>(p, flip);
   }
@@ -137,7 +141,7 @@ Key<T> bits_of_key(Key<T> key, Key<T> flip) {
   key ^= flip;
   if constexpr (std::is_same_v<T, bool>) {
     return key;
-  } else if constexpr (std::is_floating_point_v<T>) {
+  } else if constexpr (is_real_type<T>) {
     return key & top_bit<K> ? K(key ^ top_bit<K>) : K(~key);
   } else if constexpr (std::is_signed_v<T>) {
     return K(key ^ top_bit<K>);
@@ -146,166 +150,153 @@ Key<T> bits_of_key(Key<T> key, Key<T> flip) {
   }
 }
 
-// ---- radix sort ---------------------------------------------------------------------------------
+template <class T>
+inline constexpr KeyKind key_kind = std::is_same_v<T, bool> ? KeyKind::truth
+                                    : is_real_type<T>       ? KeyKind::floating
+                                    : std::is_signed_v<T>   ? KeyKind::twos_complement
+                                                            : KeyKind::natural;
 
-// What is sorted: a key alone, a 32-bit key with a 32-bit position, a 64-bit key with a position.
-struct Packed {
-  u64 bits;
-};
-struct Pair {
-  u64 key, position;
-};
-template <class K>
-K key_of(K key) {
-  return key;
+// exact_key() of n contiguous elements, or key_at() if `ordered`; NaN but then have any key.
+template <class T>
+unsigned keys_of(const char* in, Key<T>* keys, i64 n, bool descending, bool ordered) {
+  const KeysKernel kernel = kernels().keys[item_class(sizeof(T))][static_cast<int>(key_kind<T>)];
+  return kernel(in, keys, n, descending, ordered);
 }
-inline u32 key_of(Packed item) {
-  return static_cast<u32>(item.bits >> 32);
+template <class T>
+void values_of(const Key<T>* keys, char* out, i64 n, bool descending) {
+  kernels().values[item_class(sizeof(T))][static_cast<int>(key_kind<T>)](keys, out, n, descending);
 }
-inline u64 key_of(Pair item) {
-  return item.key;
+
+// Whether n contiguous elements are in order, of which most lines that are not show it at once.
+// Calls seen(first, last) for each piece while it is in the first cache.
+template <class T, class Seen>
+bool in_order(const char* in, i64 n, bool descending, Seen&& seen) {
+  if constexpr (is_complex_type<T> || sizeof(T) == 1) {
+    return false;
+  } else {
+    constexpr i64 block = 512;
+    Key<T> keys[block];
+    for (i64 first = 0; first + 1 < n; first += block - 1) {  // which begin with the last one's end
+      const i64 count = std::min(block, n - first);
+      keys_of<T>(in + first * i64(sizeof(T)), keys, count, descending, true);
+      if (kernels().key_range[item_class(sizeof(T))](keys, count).unsorted) return false;
+      seen(first, first + count);
+    }
+    return true;
+  }
 }
+
+// ---- keys in order ------------------------------------------------------------------------------
+
+// Items are unsigned integers of two, four or eight bytes: keys, or keys above positions. What is
+// equal is alike, so no sort of items has to be stable.
 
 constexpr i64 insertion_length = 24;
-constexpr i64 rank_length = 12;
-
-// The same for up to rank_length items, without a branch that depends on the keys: each item's
-// place is the number of items that stand before it.
-template <class Item>
-void rank_sort(const Item* from, Item* to, i64 n) {
-  Item items[rank_length];
-  i64 place[rank_length];
-  for (i64 i = 0; i < n; ++i) {
-    const Item item = from[i];
-    i64 before = 0;
-    for (i64 j = 0; j < i; ++j) {
-      const bool later = key_of(item) < key_of(items[j]);
-      place[j] += later;
-      before += !later;
-    }
-    items[i] = item;
-    place[i] = before;
-  }
-  for (i64 i = 0; i < n; ++i) to[place[i]] = items[i];
-}
 
 // to = from in order; the two are the same or apart.
 template <class Item>
 void insertion_sort(const Item* from, Item* to, i64 n) {
-  if (n <= rank_length) return rank_sort(from, to, n);
   to[0] = from[0];
   for (i64 i = 1; i < n; ++i) {
     const Item item = from[i];
-    const auto key = key_of(item);
     i64 j = i;
-    for (; j > 0 && key < key_of(to[j - 1]); --j) to[j] = to[j - 1];
+    for (; j > 0 && item < to[j - 1]; --j) to[j] = to[j - 1];
     to[j] = item;
   }
 }
 
-// Bits in which keys differ, and whether they are out of order.
-template <class K>
-struct Spread {
-  K different = 0;
-  bool unsorted = false;
-};
+// What buckets end in, by one of two ways: the network of the instruction set, or insertion.
 template <class Item>
-auto spread(const Item* a, i64 n) {
-  using K = decltype(key_of(a[0]));
-  Spread<K> s;
-  const K first = key_of(a[0]);
-  K before = first;
-  unsigned unsorted = 0;
-  for (i64 i = 1; i < n; ++i) {
-    const K key = key_of(a[i]);
-    s.different |= K(key ^ first);
-    unsorted |= key < before;
-    before = key;
-  }
-  s.unsorted = unsorted != 0;
-  return s;
-}
+struct ShortSort {
+  const ShortSortKernel network = kernels().short_sort[item_class(sizeof(Item))];
+  const i64 longest = network ? short_sort_bytes / i64(sizeof(Item)) : insertion_length;
+  const i64 usual = network ? 128 : 8;  // items of a bucket, where the cut can be chosen
 
+  void operator()(const Item* from, Item* to, i64 n) const {
+    if (n == 1) {
+      *to = *from;
+    } else if (network) {
+      network(from, to, n);
+    } else {
+      insertion_sort(from, to, n);
+    }
+  }
+};
+
+template <class Item>
+KeyRange range_of(const Item* a, i64 n) {
+  return kernels().key_range[item_class(sizeof(Item))](a, n);
+}
 inline constexpr int most_digit_bits = 11;
 
+// The bucket of an item: the upper bits of its distance from the least one.
+template <class Item>
 struct Digit {
+  Item least;
   int shift;
-  u32 mask;
-  template <class Item>
-  u32 operator()(const Item& item) const {
-    return static_cast<u32>(key_of(item) >> shift) & mask;
+  i64 count;  // of buckets
+
+  Digit(const KeyRange& range, i64 n, i64 usual) {
+    least = static_cast<Item>(range.least);
+    const int width = std::bit_width(range.greatest - range.least);
+    const int wanted = std::max(3, int(std::bit_width(static_cast<u64>(n / usual))));
+    const int bits = std::min({most_digit_bits, width, wanted});
+    shift = width - bits;
+    count = i64{1} << bits;
+  }
+  std::size_t operator()(Item item) const {
+    return static_cast<std::size_t>(Item(item - least) >> shift);
   }
 };
 
-// The highest bits in which keys differ, as many as leave buckets of about eight.
-inline Digit choose_digit(u64 different, i64 n, int most_bits) {
-  const int top = std::bit_width(different);
-  const int bits = std::min({most_bits, top, std::max(3, int(std::bit_width(u64(n))) - 3)});
-  return {top - bits, (u32{1} << bits) - 1};
-}
+// Where the first key of each lower and of each upper byte goes, for n keys of two bytes.
+struct BytePlaces {
+  u32 lower[256] = {}, upper[256] = {};
 
-// The same from the least significant differing bit up, which moves every item once per digit but
-// sorts no buckets: for few digits, and items that stay within L2.
-template <int bits, class Item>
-void digit_sort(Item* a, Item* b, i64 n, u64 different, bool into_b) {
-  constexpr int most_digits = 3;
-  constexpr u32 mask = (u32{1} << bits) - 1;
-  Digit digits[most_digits];
-  int count = 0;
-  const int top = std::bit_width(different);
-  for (int shift = std::countr_zero(different); shift < top; shift += bits) {
-    digits[count++] = {shift, mask};
-  }
-  u32 place[most_digits][mask + 1];
-  std::memset(place, 0, count * sizeof place[0]);
-  for (i64 i = 0; i < n; ++i) {
-    for (int d = 0; d < count; ++d) ++place[d][digits[d](a[i])];
-  }
-  Item* from = a;
-  Item* to = b;
-  for (int d = 0; d < count; ++d) {
-    u32 sum = 0;
-    for (u32& p : place[d]) {
-      const u32 items = p;
-      p = sum;
-      sum += items;
+  BytePlaces(const std::uint16_t* keys, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+      ++lower[keys[i] & 255];
+      ++upper[keys[i] >> 8];
     }
-    for (i64 i = 0; i < n; ++i) to[place[d][digits[d](from[i])]++] = from[i];
-    std::swap(from, to);
+    for (u32* places : {lower, upper}) {
+      u32 sum = 0;
+      for (int digit = 0; digit < 256; ++digit) {
+        const u32 count = places[digit];
+        places[digit] = sum;
+        sum += count;
+      }
+    }
   }
-  Item* const wanted = into_b ? b : a;
-  if (from != wanted) std::memcpy(wanted, from, n * sizeof(Item));
-}
-
-// Bytes of items up to which digit_sort() is the faster one.
-constexpr i64 digit_sort_bytes = 4 << 20;
+};
 
 // Sorts a[0…n) by means of b, into b if `into_b`, else into a.
-template <int most_bits, class Item>
+template <class Item>
 void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
-  if (n <= insertion_length) {
-    if (n > 0) insertion_sort(a, into_b ? b : a, n);
+  const ShortSort<Item> short_sort;
+  if (n <= short_sort.longest) {
+    if (n > 0) short_sort(a, into_b ? b : a, n);
     return;
   }
-  if constexpr (most_bits > 8) {
-    if (n < 2048) return radix_sort<8>(a, b, n, into_b);
-  }
-  const auto s = spread(a, n);
-  if (!s.unsorted) {
+  const KeyRange range = range_of(a, n);
+  if (!range.unsorted) {
     if (into_b) std::memcpy(b, a, n * sizeof(Item));
     return;
   }
-  const int width = std::bit_width(s.different) - std::countr_zero(s.different);
-  if (n * i64(sizeof(Item)) <= digit_sort_bytes) {
-    if (n >= 4096 && width <= 33) return digit_sort<11>(a, b, n, s.different, into_b);
-    if (n >= 96 && width <= 16) return digit_sort<8>(a, b, n, s.different, into_b);
+  if constexpr (sizeof(Item) == 2) {
+    if (n <= i64{1} << 32) {  // by the lower byte, then by the upper one
+      BytePlaces place(a, n);
+      for (i64 i = 0; i < n; ++i) b[place.lower[a[i] & 255]++] = a[i];
+      for (i64 i = 0; i < n; ++i) a[place.upper[b[i] >> 8]++] = b[i];
+      if (into_b) std::memcpy(b, a, n * sizeof(Item));
+      return;
+    }
   }
-  const Digit digit = choose_digit(s.different, n, most_bits);
-  i64 end[1 << most_bits];
-  std::fill_n(end, digit.mask + 1, 0);
+  const Digit<Item> digit(range, n, short_sort.usual);
+  i64 end[1 << most_digit_bits];
+  std::fill_n(end, digit.count, 0);
   for (i64 i = 0; i < n; ++i) ++end[digit(a[i])];
   i64 sum = 0;
-  for (u32 d = 0; d <= digit.mask; ++d) {
+  for (i64 d = 0; d < digit.count; ++d) {
     const i64 count = end[d];
     end[d] = sum;
     sum += count;
@@ -316,58 +307,62 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     return;
   }
   i64 first = 0;
-  for (u32 d = 0; d <= digit.mask; ++d) {
+  for (i64 d = 0; d < digit.count; ++d) {
     const i64 count = end[d] - first;
-    if (count > 0) radix_sort<most_bits>(b + first, a + first, count, !into_b);
+    if (count > 0) radix_sort(b + first, a + first, count, !into_b);
     first = end[d];
   }
+}
+
+template <class Item>
+KeyRange parallel_range(const Item* a, i64 n, i64 piece) {
+  const i64 pieces = (n + piece - 1) / piece;
+  std::vector<KeyRange> ranges(pieces);
+  parallel_for(pieces, n * i64(sizeof(Item)), [&](i64 c) {
+    const i64 first = c * piece;
+    ranges[c] = range_of(a + first, std::min(piece, n - first));
+    if (first > 0) ranges[c].unsorted |= a[first] < a[first - 1];
+  });
+  KeyRange all = ranges[0];
+  for (i64 c = 1; c < pieces; ++c) {
+    all.least = std::min(all.least, ranges[c].least);
+    all.greatest = std::max(all.greatest, ranges[c].greatest);
+    all.different |= ranges[c].different | u64(a[c * piece] ^ a[0]);
+    all.unsorted |= ranges[c].unsorted;
+  }
+  return all;
 }
 
 // The same on several threads: each piece counts its digits and writes to places of its own.
 template <class Item>
 void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
-  if (n < long_line || thread_count() == 1) {
-    return radix_sort<most_digit_bits>(a, b, n, into_b);
-  }
+  if (n < long_line || thread_count() == 1) return radix_sort(a, b, n, into_b);
   const i64 work = n * i64(sizeof(Item));
   const i64 piece = std::max(chunk_elements, n / 64 + 1), pieces = (n + piece - 1) / piece;
-  u64 different = 0;
-  bool unsorted = false;
-  {
-    std::vector<Spread<decltype(key_of(a[0]))>> spreads(pieces);
-    parallel_for(pieces, work, [&](i64 c) {
-      spreads[c] = spread(a + c * piece, std::min(piece, n - c * piece));
-    });
-    for (i64 c = 0; c < pieces; ++c) {
-      different |= spreads[c].different | u64(key_of(a[c * piece]) ^ key_of(a[0]));
-      unsorted |= spreads[c].unsorted;
-      if (c > 0) unsorted |= key_of(a[c * piece]) < key_of(a[c * piece - 1]);
-    }
-  }
-  if (!unsorted) {
+  const KeyRange range = parallel_range(a, n, piece);
+  if (!range.unsorted) {
     if (into_b) std::memcpy(b, a, work);
     return;
   }
-  const Digit digit = choose_digit(different, n, most_digit_bits);
-  const i64 digits = digit.mask + 1;
-  std::vector<i64> place(pieces * digits, 0);
+  const Digit<Item> digit(range, n, ShortSort<Item>().usual);
+  std::vector<i64> place(pieces * digit.count, 0);
   parallel_for(pieces, work, [&](i64 c) {
-    i64* counts = place.data() + c * digits;
+    i64* counts = place.data() + c * digit.count;
     const i64 last = std::min(n, (c + 1) * piece);
     for (i64 i = c * piece; i < last; ++i) ++counts[digit(a[i])];
   });
-  std::vector<i64> start(digits + 1, n);
+  std::vector<i64> start(digit.count + 1, n);
   i64 sum = 0;
-  for (i64 d = 0; d < digits; ++d) {
+  for (i64 d = 0; d < digit.count; ++d) {
     start[d] = sum;
     for (i64 c = 0; c < pieces; ++c) {
-      const i64 count = place[c * digits + d];
-      place[c * digits + d] = sum;
+      const i64 count = place[c * digit.count + d];
+      place[c * digit.count + d] = sum;
       sum += count;
     }
   }
   parallel_for(pieces, 2 * work, [&](i64 c) {
-    i64* at = place.data() + c * digits;
+    i64* at = place.data() + c * digit.count;
     const i64 last = std::min(n, (c + 1) * piece);
     for (i64 i = c * piece; i < last; ++i) b[at[digit(a[i])]++] = a[i];
   });
@@ -380,15 +375,13 @@ void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
   }
   // Buckets too large for one thread's share are taken one after the other, the rest side by side.
   const auto is_large = [&](i64 d) { return start[d + 1] - start[d] > std::max(long_line, n / 8); };
-  for (i64 d = 0; d < digits; ++d) {
+  for (i64 d = 0; d < digit.count; ++d) {
     if (is_large(d)) {
       parallel_radix_sort(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
     }
   }
-  parallel_for(digits, 4 * work, [&](i64 d) {
-    if (!is_large(d)) {
-      radix_sort<most_digit_bits>(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
-    }
+  parallel_for(digit.count, 4 * work, [&](i64 d) {
+    if (!is_large(d)) radix_sort(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
   });
 }
 
@@ -397,15 +390,11 @@ void sort_items(Item* a, Item* b, i64 n, bool threads) {
   if (threads) {
     parallel_radix_sort(a, b, n, false);
   } else {
-    radix_sort<most_digit_bits>(a, b, n, false);
+    radix_sort(a, b, n, false);
   }
 }
 
-// ---- positions in order
-// ---------------------------------------------------------------------------
-
-template <class T>
-void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads, Scratch& scratch);
+// ---- positions in order -------------------------------------------------------------------------
 
 template <class P>
 bool is_nan(P x) {
@@ -418,26 +407,134 @@ int nan_class(std::complex<P> x) {
   return 2 * is_nan(x.real()) + is_nan(x.imag());
 }
 
+// Sorts positions by the words of their keys, the first of which decides first. An item is a
+// position below as many upper bits of the differences between words as there is room for; the runs
+// of equal upper bits that are left are sorted by the bits that there was no room for.
+template <class WordAt>
+class Order {
+ public:
+  Order(i64 positions, int words, WordAt word_at)
+      : bits_(std::bit_width(static_cast<u64>(positions - 1))),
+        mask_((u64{1} << bits_) - 1),
+        words_(words),
+        word_at_(word_at) {}
+
+  i64 position(u64 item) const { return static_cast<i64>(item & mask_); }
+
+  // a[0…n) by means of b; equal ones stay in the order of their positions, which is how they come.
+  void sort(u64* a, u64* b, i64 n, int word, bool threads) const {
+    over_pieces(n, threads, 24, [&](i64 first, i64 last) {
+      for (i64 i = first; i < last; ++i) b[i] = word_at_(position(a[i]), word);
+    });
+    sort_by(b, a, n, word, threads);
+  }
+  // The same where b holds that word of each item's key.
+  void sort_by(u64* b, u64* a, i64 n, int word, bool threads) const {
+    const KeyRange range = threads ? parallel_range(b, n, chunk_elements) : range_of(b, n);
+    const bool last_word = word + 1 == words_;
+    if (range.different == 0) {
+      if (!last_word) sort(a, b, n, word + 1, threads);
+      return;
+    }
+    if (!range.unsorted && last_word) return;
+    // Bits that all words share at the lower end decide nothing.
+    const int shared = std::countr_zero(range.different);
+    const int width = std::bit_width(range.greatest - range.least);
+    const int shift = std::max(shared, width - (64 - bits_));
+    over_pieces(n, threads, 16, [&](i64 first, i64 last) {
+      for (i64 i = first; i < last; ++i) {
+        a[i] = (b[i] - range.least) >> shift << bits_ | (a[i] & mask_);
+      }
+    });
+    sort_items(a, b, n, threads);
+    const bool exact = shift == shared;
+    if (!exact || !last_word) sort_runs(a, b, n, exact ? word + 1 : word, threads);
+  }
+
+ private:
+  static constexpr i64 few = 12;
+
+  // The runs of items that differ in their positions alone, by the rest of this word or the next.
+  void sort_runs(u64* a, u64* b, i64 n, int word, bool threads) const {
+    const auto end_of_run = [&](i64 i) {
+      i64 j = i + 1;
+      for (; j < n && (a[j] ^ a[i]) <= mask_; ++j) {
+      }
+      return j;
+    };
+    u64 closest = ~u64{0};
+    for (i64 i = 1; i < n; ++i) closest = std::min(closest, a[i] ^ a[i - 1]);
+    if (closest > mask_) return;
+    // Pieces start where runs do, and are found before a run changes.
+    const i64 pieces = threads ? (n + chunk_elements - 1) / chunk_elements : 1;
+    std::vector<i64> start(pieces + 1, n);
+    for (i64 c = 0; c < pieces; ++c) {
+      const i64 at = c * chunk_elements;
+      start[c] = at == 0 ? 0 : std::lower_bound(a, a + at, a[at] & ~mask_) - a;
+    }
+    std::vector<std::pair<i64, i64>> long_runs;
+    for (i64 c = 0; threads && c < pieces; ++c) {
+      const i64 end = std::upper_bound(a + start[c], a + n, a[start[c]] | mask_) - a;
+      const bool known = !long_runs.empty() && long_runs.back().first == start[c];
+      if (end - start[c] >= long_line && !known) long_runs.push_back({start[c], end});
+    }
+    parallel_for(pieces, threads ? n * 8 : 0, [&](i64 c) {
+      for (i64 i = start[c]; i < start[c + 1];) {
+        const i64 end = end_of_run(i), count = end - i;
+        if (count > 1 && count <= few) {
+          insert(a + i, count, word);
+        } else if (count > few && !(threads && count >= long_line)) {
+          sort(a + i, b + i, count, word, false);
+        }
+        i = end;
+      }
+    });
+    for (const auto& [first, end] : long_runs) sort(a + first, b + first, end - first, word, true);
+  }
+
+  void insert(u64* a, i64 n, int word) const {
+    for (i64 i = 1; i < n; ++i) {
+      const u64 item = a[i];
+      i64 j = i;
+      for (; j > 0 && stands_before(item, a[j - 1], word); --j) a[j] = a[j - 1];
+      a[j] = item;
+    }
+  }
+  bool stands_before(u64 x, u64 y, int word) const {
+    for (; word < words_; ++word) {
+      const u64 a = word_at_(position(x), word), b = word_at_(position(y), word);
+      if (a != b) return a < b;
+    }
+    return false;
+  }
+
+  int bits_;  // of a position
+  u64 mask_;
+  int words_;
+  WordAt word_at_;
+};
+
 template <class C>
 void argsort_complex(const char* in, i64* out, i64 n, bool descending, bool threads,
                      Scratch& scratch) {
   using P = typename C::value_type;
   const Key<P> flip = descending ? Key<P>(~Key<P>(0)) : Key<P>(0);
-  const auto real_key = [&](i64 i) { return key_at<P>(in + i * sizeof(C), flip); };
-  const auto imag_key = [&](i64 i) { return key_at<P>(in + i * sizeof(C) + sizeof(P), flip); };
-  Pair* a = scratch.take<Pair>(n);
-  Pair* b = scratch.take<Pair>(n);
-  const auto fill = [&](i64 slot, i64 i) {
-    u64 key = real_key(i);
-    if constexpr (sizeof(P) == 4) key = key << 32 | imag_key(i);
-    a[slot] = {key, static_cast<u64>(i)};
-  };
+  const Order order(n, sizeof(P) == 4 ? 1 : 2, [=](i64 i, int word) -> u64 {
+    const char* p = in + i * i64(sizeof(C));
+    if constexpr (sizeof(P) == 4) {
+      return u64{key_at<P>(p, flip)} << 32 | key_at<P>(p + sizeof(P), flip);
+    } else {
+      return key_at<P>(p + word * sizeof(P), flip);
+    }
+  });
+  u64* a = scratch.take<u64>(n);
+  u64* b = scratch.take<u64>(n);
   i64 group_end[4] = {n, n, n, n};
   std::atomic<bool> any_nan{false};
-  over_pieces(n, threads, sizeof(C) + sizeof(Pair), [&](i64 first, i64 last) {
+  over_pieces(n, threads, sizeof(C) + sizeof(u64), [&](i64 first, i64 last) {
     bool found = false;
     for (i64 i = first; i < last; ++i) {
-      fill(i, i);
+      a[i] = static_cast<u64>(i);
       found |= nan_class(load<C>(in + i * sizeof(C))) != 0;
     }
     if (found) any_nan.store(true, std::memory_order_relaxed);
@@ -446,30 +543,47 @@ void argsort_complex(const char* in, i64* out, i64 n, bool descending, bool thre
     i64 slot = 0;
     for (int group = 0; group < 4; ++group) {
       for (i64 i = 0; i < n; ++i) {
-        if (nan_class(load<C>(in + i * sizeof(C))) == group) fill(slot++, i);
+        if (nan_class(load<C>(in + i * sizeof(C))) == group) a[slot++] = static_cast<u64>(i);
       }
       group_end[group] = slot;
     }
   }
   i64 first = 0;
   for (i64 end : group_end) {
-    if (end > first) sort_items(a + first, b + first, end - first, threads);
-    if constexpr (sizeof(P) == 8) {  // runs of one real part, by their imaginary parts
-      for (i64 i = first; i < end;) {
-        i64 j = i + 1;
-        while (j < end && a[j].key == a[i].key) ++j;
-        if (j - i > 1) {
-          for (i64 k = i; k < j; ++k) a[k].key = imag_key(static_cast<i64>(a[k].position));
-          sort_items(a + i, b + i, j - i, threads);
-        }
-        i = j;
-      }
-    }
+    if (end > first) order.sort(a + first, b + first, end - first, 0, threads);
     first = end;
   }
-  over_pieces(n, threads, sizeof(Pair) + 8, [&](i64 from, i64 to) {
-    for (i64 i = from; i < to; ++i) out[i] = static_cast<i64>(a[i].position);
+  over_pieces(n, threads, 16, [&](i64 from, i64 to) {
+    for (i64 i = from; i < to; ++i) out[i] = order.position(a[i]);
   });
+}
+
+// Keys of one byte: count each, then write each position to its place.
+template <class T>
+void counting_argsort(const char* in, i64* out, i64 n, Key<T> flip) {
+  i64 place[256] = {};
+  for (i64 i = 0; i < n; ++i) ++place[key_at<T>(in + i, flip)];
+  i64 sum = 0;
+  for (i64& p : place) {
+    const i64 count = p;
+    p = sum;
+    sum += count;
+  }
+  for (i64 i = 0; i < n; ++i) out[place[key_at<T>(in + i, flip)]++] = i;
+}
+
+// Keys of two bytes: by the lower one, then by the upper one. An item is the upper byte above a
+// position of 24 bits.
+template <class T>
+void two_pass_argsort(const char* in, i64* out, i64 n, bool descending, Scratch& scratch) {
+  Key<T>* keys = scratch.take<Key<T>>(n);
+  u32* items = scratch.take<u32>(n);
+  keys_of<T>(in, keys, n, descending, true);
+  BytePlaces place(keys, n);
+  for (i64 i = 0; i < n; ++i) {
+    items[place.lower[keys[i] & 255]++] = u32{keys[i]} >> 8 << 24 | static_cast<u32>(i);
+  }
+  for (i64 i = 0; i < n; ++i) out[place.upper[items[i] >> 24]++] = items[i] & 0xffffff;
 }
 
 // out (n positions) sorts the n contiguous elements at `in`.
@@ -479,60 +593,93 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
   if constexpr (is_complex_type<T>) {
     argsort_complex<T>(in, out, n, descending, threads, scratch);
   } else {
+    const auto identity = [&](i64 first, i64 last) {
+      for (i64 i = first; i < last; ++i) out[i] = i;
+    };
+    if (n > short_sort_bytes && in_order<T>(in, n, descending, identity)) return;
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
-    if constexpr (sizeof(T) == 1) {
-      if (n > insertion_length) {
-        i64 place[256] = {};
-        for (i64 i = 0; i < n; ++i) ++place[key_at<T>(in + i, flip)];
-        i64 sum = 0;
-        for (i64& p : place) {
-          const i64 count = p;
-          p = sum;
-          sum += count;
-        }
-        for (i64 i = 0; i < n; ++i) out[place[key_at<T>(in + i, flip)]++] = i;
-        return;
-      }
-    }
-    const auto run = [&](auto make, auto position, auto example) {
+    const auto key = [=](i64 i) { return key_at<T>(in + i * i64(sizeof(T)), flip); };
+    const auto sort_packed = [&](auto example) {  // keys above positions
       using Item = decltype(example);
+      constexpr int half = 4 * sizeof(Item);
       Item* a = scratch.take<Item>(2 * n);
       over_pieces(n, threads, sizeof(T) + sizeof(Item), [&](i64 first, i64 last) {
-        for (i64 i = first; i < last; ++i) a[i] = make(key_at<T>(in + i * sizeof(T), flip), i);
+        K keys[512];
+        for (i64 i = first; i < last;) {
+          const i64 end = std::min(last, i + 512);
+          keys_of<T>(in + i * i64(sizeof(T)), keys, end - i, descending, true);
+          for (const K* key = keys; i < end; ++i) a[i] = Item(Item(*key++) << half | Item(i));
+        }
       });
       sort_items(a, a + n, n, threads);
+      constexpr Item mask = (Item(1) << half) - 1;
       over_pieces(n, threads, sizeof(Item) + 8, [&](i64 first, i64 last) {
-        for (i64 i = first; i < last; ++i) out[i] = position(a[i]);
+        for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(a[i] & mask);
       });
     };
-    if (sizeof(T) <= 4 && n <= i64{1} << 32) {
-      run([](u64 key, i64 i) { return Packed{key << 32 | static_cast<u64>(i)}; },
-          [](Packed item) { return static_cast<i64>(item.bits & 0xffffffff); }, Packed{});
+    if (sizeof(T) == 1 && n > (kernels().short_sort[2] ? 256 : insertion_length)) {
+      if constexpr (sizeof(T) == 1) counting_argsort<T>(in, out, n, flip);
+    } else if (sizeof(T) <= 2 && n <= short_sort_bytes / 2) {
+      sort_packed(u32{});
+    } else if (sizeof(T) == 2 && n <= i64{1} << 24) {
+      if constexpr (sizeof(T) == 2) two_pass_argsort<T>(in, out, n, descending, scratch);
+    } else if (sizeof(T) <= 4 && n <= i64{1} << 32) {
+      sort_packed(u64{});
     } else {
-      run([](u64 key, i64 i) { return Pair{key, static_cast<u64>(i)}; },
-          [](Pair item) { return static_cast<i64>(item.position); }, Pair{});
+      const Order order(n, 1, [=](i64 i, int) -> u64 { return key(i); });
+      u64* a = scratch.take<u64>(2 * n);
+      over_pieces(n, threads, 8, [&](i64 first, i64 last) {
+        for (i64 i = first; i < last; ++i) a[i] = static_cast<u64>(i);
+      });
+      u64* keys = a + n;
+      over_pieces(n, threads, 16, [&](i64 first, i64 last) {
+        if constexpr (sizeof(T) == 8) {
+          keys_of<T>(in + first * 8, keys + first, last - first, descending, true);
+        } else {
+          for (i64 i = first; i < last; ++i) keys[i] = key(i);
+        }
+      });
+      order.sort_by(keys, a, n, 0, threads);
+      over_pieces(n, threads, 16, [&](i64 first, i64 last) {
+        for (i64 i = first; i < last; ++i) out[i] = order.position(a[i]);
+      });
     }
   }
 }
 
-// ---- values in order
-// ------------------------------------------------------------------------------
+// ---- values in order ----------------------------------------------------------------------------
 
 // Keys of one or two bytes: count each, then write runs.
 template <class T>
 void counting_sort(const char* in, char* out, i64 n, Key<T> flip) {
   using K = Key<T>;
-  std::vector<i64> counts(std::size_t{1} << (8 * sizeof(K)), 0);
-  for (i64 i = 0; i < n; ++i) ++counts[exact_key<T>(in + i * sizeof(T), flip)];
-  for (std::size_t k = 0; k < counts.size(); ++k) {
+  constexpr std::size_t keys = std::size_t{1} << (8 * sizeof(K));
+  // Bytes are counted in two tables, since equal ones in a row would wait for each other.
+  constexpr int tables = sizeof(K) == 1 ? 2 : 1;
+  std::vector<i64> counts(tables * keys, 0);
+  const i64 half = n / tables;
+  for (i64 i = 0; i < half; ++i) {
+    ++counts[exact_key<T>(in + i * sizeof(T), flip)];
+    if (tables > 1) ++counts[keys + exact_key<T>(in + (half + i) * sizeof(T), flip)];
+  }
+  for (i64 i = tables * half; i < n; ++i) ++counts[exact_key<T>(in + i * sizeof(T), flip)];
+  char* const end = out + n * i64(sizeof(K));
+  for (std::size_t k = 0; k < keys; ++k) {
+    i64 count = counts[k];
+    if (tables > 1) count += counts[keys + k];
     const K bits = bits_of_key<T>(static_cast<K>(k), flip);
-    if constexpr (sizeof(K) == 1) {
-      std::memset(out, bits, counts[k]);
-      out += counts[k];
+    constexpr i64 few = 16 / sizeof(K);
+    if (count <= few && out + 16 <= end) {  // what is too much is overwritten by the next run
+      const u64 eight = ~u64{0} / K(~K(0)) * bits;
+      store(out, eight);
+      store(out + 8, eight);
+    } else if constexpr (sizeof(K) == 1) {
+      std::memset(out, bits, count);
     } else {
-      for (i64 i = 0; i < counts[k]; ++i, out += sizeof(K)) store(out, bits);
+      for (i64 i = 0; i < count; ++i) store(out + i * i64(sizeof(K)), bits);
     }
+    out += count * i64(sizeof(K));
   }
 }
 
@@ -548,39 +695,37 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
       }
     });
   } else {
+    const auto copy = [&](i64 first, i64 last) {
+      const i64 at = first * i64(sizeof(T));
+      std::memcpy(out + at, in + at, (last - first) * i64(sizeof(T)));
+    };
+    if (n > short_sort_bytes && in_order<T>(in, n, descending, copy)) return;
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
-    if constexpr (sizeof(T) <= 2) {
-      if (n > (sizeof(T) == 1 ? 64 : 1 << 18)) return counting_sort<T>(in, out, n, flip);
+    if constexpr (sizeof(T) <= 2 && !is_real_type<T>) {
+      if (n > (sizeof(T) == 1 ? 64 : 1 << 16)) return counting_sort<T>(in, out, n, flip);
     }
-    K* a = scratch.take<K>(2 * n);
+    using Item = std::conditional_t<sizeof(K) == 1, std::uint16_t, K>;
+    Item* a = scratch.take<Item>(2 * n);
     // NaN and the two zeros are the values that a key does not give back in the order they came.
     i64 numbers = n;
-    std::atomic<bool> any_nan{false}, negative_zero{false}, positive_zero{false};
+    std::atomic<unsigned> seen{0};
     over_pieces(n, threads, 2 * sizeof(T), [&](i64 first, i64 last) {
-      if constexpr (std::is_floating_point_v<T>) {
-        bool nan = false, minus = false, plus = false;
-        for (i64 i = first; i < last; ++i) {
-          const K bits = load<K>(in + i * sizeof(T));
-          a[i] = number_key(bits) ^ flip;
-          nan |= K(bits & ~top_bit<K>) > infinity_bits<T>;
-          minus |= bits == top_bit<K>;
-          plus |= bits == 0;
-        }
-        if (nan) any_nan.store(true, std::memory_order_relaxed);
-        if (minus) negative_zero.store(true, std::memory_order_relaxed);
-        if (plus) positive_zero.store(true, std::memory_order_relaxed);
+      if constexpr (sizeof(T) == 1) {
+        for (i64 i = first; i < last; ++i) a[i] = exact_key<T>(in + i, flip);
       } else {
-        for (i64 i = first; i < last; ++i) a[i] = exact_key<T>(in + i * sizeof(T), flip);
+        const unsigned flags =
+            keys_of<T>(in + first * i64(sizeof(T)), a + first, last - first, descending, false);
+        if (flags) seen.fetch_or(flags, std::memory_order_relaxed);
       }
     });
-    if constexpr (std::is_floating_point_v<T>) {
-      if (any_nan) {
-        for (i64 i = 0; i < n; ++i) numbers -= is_nan(load<T>(in + i * sizeof(T)));
+    if constexpr (is_real_type<T>) {
+      if (seen & has_nan) {
+        for (i64 i = 0; i < n; ++i) numbers -= cpu::is_nan(load<T>(in + i * sizeof(T)));
         i64 number = 0, nan = numbers;
         for (i64 i = 0; i < n; ++i) {
           const K bits = load<K>(in + i * sizeof(T));
-          if (is_nan(std::bit_cast<T>(bits))) {
+          if (cpu::is_nan(std::bit_cast<T>(bits))) {
             store(out + nan++ * sizeof(T), bits);
           } else {
             a[number++] = a[i];
@@ -590,11 +735,16 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
     }
     if (numbers > 0) sort_items(a, a + n, numbers, threads);
     over_pieces(numbers, threads, 2 * sizeof(T), [&](i64 first, i64 last) {
-      for (i64 i = first; i < last; ++i) store(out + i * sizeof(T), bits_of_key<T>(a[i], flip));
+      if constexpr (sizeof(T) == 1) {
+        for (i64 i = first; i < last; ++i)
+          store(out + i, bits_of_key<T>(static_cast<K>(a[i]), flip));
+      } else {
+        values_of<T>(a + first, out + first * i64(sizeof(T)), last - first, descending);
+      }
     });
-    if constexpr (std::is_floating_point_v<T>) {
-      if (negative_zero && positive_zero) {
-        const T zero = descending ? T(0) : -T(0);  // the zero with the smaller key
+    if constexpr (is_real_type<T>) {
+      if ((seen & has_negative_zero) && (seen & has_positive_zero)) {
+        const T zero(descending ? T(0) : -T(0));  // the zero with the smaller key
         const K key = exact_key<T>(reinterpret_cast<const char*>(&zero), flip);
         char* to = out + (std::lower_bound(a, a + numbers, key) - a) * i64(sizeof(T));
         for (i64 i = 0; i < n; ++i) {
@@ -608,8 +758,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
   }
 }
 
-// ---- lines of an array
-// ------------------------------------------------------------------------------
+// ---- lines of an array --------------------------------------------------------------------------
 
 // line(in, out, threads, scratch) for every line along `axis`, contiguous at both ends: other lines
 // pass through tiles of several neighbours, so that whole cache lines are read and written.
@@ -670,8 +819,7 @@ void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
   }
 }
 
-// ---- many short lines
-// ------------------------------------------------------------------------------------------------
+// ---- many short lines ---------------------------------------------------------------------------
 
 // The longest lines for which a network, whose work grows by n log² n, is the faster way.
 constexpr i64 longest_in_network = 64;
@@ -725,7 +873,7 @@ struct ShortLines {
 };
 
 template <class T>
-inline constexpr bool has_network = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+inline constexpr bool has_network = !is_complex_type<T> && !std::is_same_v<T, bool>;
 
 bool are_short_lines(const Operand& in, int axis, i64 lanes) {
   const i64 n = in.layout->shape[axis];
@@ -741,26 +889,13 @@ bool sort_short_lines(const Operand& in, int axis, bool descending, const Operan
   const i64 n = in.layout->shape[axis];
   const ShortLines lines(in, axis, out);
   if (lines.plan.size.back() < lanes) return false;
-  const K flip = descending ? K(~K(0)) : K(0);
   const CopyKernel copy_items = kernels().copy[item_class(size)];
   const NetworkKernel network = kernels().network[item_class(size)];
   lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
     copy_items(p, {lines.in_step, lines.in_next}, block, {network_row_bytes, size}, n, count);
     K* keys = reinterpret_cast<K*>(block);
-    bool plain = true;  // no NaN, no -0: keys give their values back
-    for (i64 r = 0; r < n; ++r) {
-      for (i64 l = 0; l < count; ++l) {
-        K& key = keys[r * lanes + l];
-        if constexpr (std::is_floating_point_v<T>) {
-          plain &= K(key & ~top_bit<K>) <= infinity_bits<T>;
-          plain &= key != top_bit<K>;
-          key = number_key(key) ^ flip;
-        } else {
-          key = exact_key<T>(reinterpret_cast<const char*>(&key), flip);
-        }
-      }
-    }
-    if (!plain) {
+    const unsigned flags = keys_of<T>(block, keys, n * lanes, descending, false);
+    if (flags & (has_nan | has_negative_zero)) {  // keys do not give these back in their order
       char* line = block + longest_in_network * network_row_bytes;
       char* sorted = line + longest_in_network * size;
       for (i64 l = 0; l < count; ++l) {
@@ -773,11 +908,7 @@ bool sort_short_lines(const Operand& in, int axis, bool descending, const Operan
       return;
     }
     network(block, n);
-    for (i64 r = 0; r < n; ++r) {
-      for (i64 l = 0; l < count; ++l) {
-        keys[r * lanes + l] = bits_of_key<T>(keys[r * lanes + l], flip);
-      }
-    }
+    values_of<T>(keys, block, n * lanes, descending);
     copy_items(block, {network_row_bytes, size}, q, {lines.out_step, lines.out_next}, n, count);
   });
   return true;
@@ -791,7 +922,6 @@ bool argsort_short_lines(const Operand& in, int axis, bool descending, const Ope
   const i64 n = in.layout->shape[axis];
   const ShortLines lines(in, axis, out);
   if (lines.plan.size.back() < lanes) return false;
-  const K flip = descending ? K(~K(0)) : K(0);
   const CopyKernel copy_in = kernels().copy[item_class(size)], copy_out = kernels().copy[3];
   constexpr bool pairs = size == 8;
   const NetworkKernel network = pairs ? kernels().pair_network : kernels().network[3];
@@ -800,16 +930,14 @@ bool argsort_short_lines(const Operand& in, int axis, bool descending, const Ope
     u64* positions = items + (pairs ? n * lanes : 0);
     char* values = block + 2 * longest_in_network * network_row_bytes;
     copy_in(p, {lines.in_step, lines.in_next}, values, {lanes * size, size}, n, count);
-    for (i64 r = 0; r < n; ++r) {
-      for (i64 l = 0; l < count; ++l) {
-        const u64 key = key_at<T>(values + (r * lanes + l) * size, flip);
-        if constexpr (pairs) {
-          items[r * lanes + l] = key;
-          positions[r * lanes + l] = static_cast<u64>(r);
-        } else {
-          items[r * lanes + l] = key << 32 | static_cast<u64>(r);
-        }
-      }
+    if constexpr (pairs) {
+      keys_of<T>(values, items, n * lanes, descending, true);
+      for (i64 i = 0; i < n * lanes; ++i) positions[i] = static_cast<u64>(i / lanes);
+    } else {
+      K* keys = reinterpret_cast<K*>(values);
+      keys_of<T>(values, keys, n * lanes, descending, true);
+      for (i64 i = 0; i < n * lanes; ++i)
+        items[i] = u64{keys[i]} << 32 | static_cast<u64>(i / lanes);
     }
     network(block, n);
     if constexpr (!pairs) {
@@ -870,14 +998,17 @@ bool before(T a, T b) {
   }
 }
 
+// Whether the place of a value is behind an element of the sorted ones.
+template <bool right, class T>
+bool goes_on(T element, T value) {
+  return right ? !before(value, element) : before(element, value);
+}
+
 // For each value the number of sorted elements that stand before it (or, if right, not after it).
 // Several searches go side by side, since each step of one waits for memory.
 template <bool right, class T>
-void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
+void search_several(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
   constexpr int together = 8;
-  const auto goes_on = [](T element, T value) {
-    return right ? !before(value, element) : before(element, value);
-  };
   for (i64 first = 0; first < count; first += together) {
     const int width = static_cast<int>(std::min<i64>(together, count - first));
     T value[together] = {};
@@ -887,13 +1018,48 @@ void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) 
     while (length > 1) {
       const i64 half = length / 2;
       for (int k = 0; k < together; ++k) {
-        base[k] += half & -i64{goes_on(sorted[base[k] + half - 1], value[k])};
+        base[k] += half & -i64{goes_on<right>(sorted[base[k] + half - 1], value[k])};
       }
       length -= half;
     }
     for (int k = 0; k < width; ++k) {
-      out[first + k] = n == 0 ? 0 : base[k] + goes_on(sorted[base[k]], value[k]);
+      out[first + k] = n == 0 ? 0 : base[k] + goes_on<right>(sorted[base[k]], value[k]);
     }
+  }
+}
+
+// The same. Values in order are sought from where the last one was found to where the last of
+// them cannot be beyond, which is found by steps that grow.
+template <bool right, class T>
+void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
+  constexpr i64 together = 64;
+  i64 reached = 0;
+  bool follows = false;
+  for (; count > 0; count -= together, values += together, out += together) {
+    const i64 m = std::min(together, count);
+    bool ascending = m > 8;
+    for (i64 i = follows ? -1 : 0; i + 1 < m; ++i) {
+      if constexpr (is_complex_type<T>) {
+        ascending &= !before(values[i + 1], values[i]);
+      } else {
+        ascending &= values[i] <= values[i + 1];  // not so for NaN, which is not sought
+      }
+    }
+    i64 low = 0, high = n;
+    if (ascending) {
+      if (follows) {
+        low = reached;
+      } else {
+        search_several<right>(sorted, n, values, &low, 1);
+      }
+      i64 step = 4;
+      while (low + step < n && goes_on<right>(sorted[low + step], values[m - 1])) step *= 2;
+      high = std::min(n, low + step);
+    }
+    search_several<right>(sorted + low, high - low, values, out, m);
+    for (i64 i = 0; i < m; ++i) out[i] += low;
+    reached = out[m - 1];
+    follows = ascending;
   }
 }
 

@@ -98,7 +98,7 @@ Element to_element(const Scalar& scalar, DType dtype) {
         }
         number = static_cast<double>(scalar.integer);
       }
-      if constexpr (std::is_floating_point_v<T>) {
+      if constexpr (is_real_floating(dtype_of<T>)) {
         return Element::of(static_cast<T>(number.real()));
       } else {
         using R = typename T::value_type;
@@ -179,6 +179,10 @@ Array astype(const Array& x, DType dtype, bool copy_always) {
   Array out = empty_like_layout(x, dtype);
   backend_of(x).copy(x, out);
   return out;
+}
+
+Array computable(const Array& x, DType dtype) {
+  return astype(astype(x, dtype, false), compute_dtype(dtype), false);
 }
 
 void check_writable(const Array& x, const char* argument) {

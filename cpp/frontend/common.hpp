@@ -70,6 +70,8 @@ Array copy(const Array& x);
 // imaginary part only where the standard allows it: complex to bool is a test for non-zero, and to
 // other real dtypes a TypeError.
 Array astype(const Array& x, DType dtype, bool copy);
+// x cast to dtype, in the dtype that engines compute in where that one is promoted to.
+Array computable(const Array& x, DType dtype);
 // dst = src, broadcast to dst's shape and cast; as if src had been copied first when they overlap.
 // ValueError when dst is read-only or a broadcast view.
 void assign(const Array& dst, const Array& src);

@@ -149,7 +149,7 @@ Array arange(const Scalar& start_or_stop, const std::optional<Scalar>& optional_
     return out;
   }
   // Floating, or integers from floating bounds, which are truncated like any cast.
-  const bool direct = is_real_floating(result);
+  const bool direct = is_real_floating(result) && compute_dtype(result) == result;
   const DType computed = direct ? result : default_float;
   Array out = empty(Dims{length}, computed, device);
   if (length > 0) {
@@ -172,9 +172,10 @@ Array linspace(const Scalar& start, const Scalar& stop, std::int64_t num, Option
   if (complex && !is_complex(result)) {
     type_error("linspace between complex numbers needs a complex dtype, not ", result);
   }
-  Array out = empty(Dims{num}, result, device);
+  // What engines do not compute in is cast from the default dtype, so that it is rounded once.
+  Array out = empty(Dims{num}, compute_dtype(result) == result ? result : default_float, device);
   if (num > 0) backend(device).linspace(out, as_complex(start), as_complex(stop), endpoint);
-  return out;
+  return astype(out, result, false);
 }
 
 Array eye(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t k, DType dtype,

@@ -10,17 +10,6 @@ constexpr int max_inputs = max_operands - 1;
 // Bytes of the result up to which the fast path is taken; above it threads and blocks may pay.
 constexpr std::int64_t fast_bytes = 1 << 15;
 
-DType result_dtype(Op op, DType compute) {
-  switch (info(op).result) {
-    case ResultRule::boolean:
-      return DType::bool_;
-    case ResultRule::real:
-      return real_dtype(compute);
-    default:
-      return compute;
-  }
-}
-
 bool is_comparison(Op op) {
   return op == Op::equal || op == Op::not_equal || op == Op::less || op == Op::less_equal ||
          op == Op::greater || op == Op::greater_equal;
@@ -48,23 +37,24 @@ int outside(const Scalar& s, DType dtype) {
   });
 }
 
-void check_dtype(Op op, DType compute, std::span<const Value> args) {
+void check_dtype(Op op, DType dtype, std::span<const Value> args) {
   const OpInfo& row = info(op);
-  if (kind_bit(compute) & row.accepts) return;
+  if (kind_bit(dtype) & row.accepts) return;
   const unsigned accepts = row.accepts | (op == Op::divide ? kinds::integer : 0u);
   std::string given;
   for (const Value& v : args) given += (given.empty() ? "" : " and ") + describe(v);
   type_error(row.name, " takes ", describe_kinds(accepts), "; it was given ", given);
 }
 
-// The arguments resolved: dtype to compute in, common shape, and each as an operand.
+// The arguments resolved: common dtype and shape, and each as an operand.
 struct Resolved {
-  DType compute = DType::bool_;
+  DType dtype = DType::bool_;
   Dims shape;
   Device device;
   std::array<Element, max_inputs> elements;
   std::array<Layout, max_inputs> layouts;
   std::array<Operand, max_inputs> operands;
+  std::vector<Array> held;  // operands that were cast
   const Array* first = nullptr;
   bool constant = false;        // a comparison whose answer is the same everywhere …
   bool constant_value = false;  // … and this
@@ -86,7 +76,7 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
       if (!(r.shape == a->shape())) r.shape = broadcast_shapes(r.shape, a->shape());
     }
     if (i < from) continue;
-    r.compute = any_array ? promote(r.compute, a->dtype) : a->dtype;
+    r.dtype = any_array ? promote(r.dtype, a->dtype) : a->dtype;
     any_array = true;
   }
   if (!r.first) {
@@ -101,15 +91,20 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
   }
   for (int i = from; i < n; ++i) {
     if (const Scalar* s = std::get_if<Scalar>(&args[i])) {
-      r.compute = any_array ? scalar_dtype(*s, r.compute) : default_dtype(*s);
+      r.dtype = any_array ? scalar_dtype(*s, r.dtype) : default_dtype(*s);
       any_array = true;
     }
   }
   // The quotient of integers is floating, says the standard; it does not say which dtype.
-  if (op == Op::divide && is_integer(r.compute)) r.compute = default_float;
-  check_dtype(op, r.compute, args);
+  if (op == Op::divide && is_integer(r.dtype)) r.dtype = default_float;
+  check_dtype(op, r.dtype, args);
   for (int i = 0; i < n; ++i) {
     if (const Array* a = std::get_if<Array>(&args[i])) {
+      // Engines cast to the dtype they compute in, which may hold more than the common one.
+      if (i >= from && a->dtype != r.dtype && compute_dtype(r.dtype) != r.dtype) {
+        r.held.reserve(max_inputs);
+        a = &r.held.emplace_back(astype(*a, r.dtype, false));
+      }
       r.operands[i] = Operand(*a);
       if (!(a->shape() == r.shape)) {
         r.layouts[i] = broadcast_to(a->layout, r.shape);
@@ -119,15 +114,40 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
     }
     const Scalar& s = std::get<Scalar>(args[i]);
     if (is_comparison(op)) {
-      if (const int side = outside(s, r.compute)) {
+      if (const int side = outside(s, r.dtype)) {
         r.constant = true;
         r.constant_value = compare_out_of_range(op, side > 0, i == 0);
         continue;
       }
     }
-    r.elements[i] = to_element(s, r.compute);
+    r.elements[i] = to_element(s, r.dtype);
     r.operands[i] = Operand(r.elements[i]);
   }
+}
+
+// The neighbour of each x towards y among the numbers of float16, found in float32: x is moved by
+// more than a half and by less than three halves of the way, and rounded.
+Array next_float16(const Value& x1, const Value& x2, Device device) {
+  const auto apply = [](Op op, std::initializer_list<Value> operands) {
+    return elementwise(op, std::span(operands.begin(), operands.size()));
+  };
+  const auto number = [](double x) { return Scalar{Kind::real, 0, x}; };
+  const auto widened = [device](const Value& v) {
+    const Scalar* s = std::get_if<Scalar>(&v);
+    const Array half =
+        s ? scalar_array(to_element(*s, DType::float16), device) : std::get<Array>(v);
+    return computable(half, DType::float16);
+  };
+  const Array x = widened(x1), y = widened(x2);
+  // Infinity stands where one more number would.
+  const Array from = apply(Op::clip, {x, number(-0x1p16), number(0x1p16)});
+  const Array relative = apply(Op::multiply, {apply(Op::abs, {from}), number(0x1.4p-11)});
+  const Array step = apply(Op::maximum, {relative, number(0x1.8p-25)});
+  const Array moved =
+      apply(Op::add, {from, apply(Op::copysign, {step, apply(Op::subtract, {y, from})})});
+  const Array stays = apply(Op::where, {apply(Op::isnan, {x}), x, y});
+  const Array apart = apply(Op::logical_or, {apply(Op::less, {x, y}), apply(Op::greater, {x, y})});
+  return astype(apply(Op::where, {apart, moved, stays}), DType::float16, false);
 }
 
 }  // namespace
@@ -135,7 +155,10 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
 Array elementwise(Op op, std::span<const Value> args) {
   Resolved r;
   resolve(op, args, r);
-  const DType dtype = result_dtype(op, r.compute);
+  if (op == Op::nextafter && r.dtype == DType::float16) {
+    return next_float16(args[0], args[1], r.device);
+  }
+  const DType dtype = result_dtype(op, r.dtype);
   if (r.constant) return full(r.shape, Element::of(r.constant_value), r.device);
   // The result has the memory order of the first operand that fills it.
   const Array* like = nullptr;
@@ -145,16 +168,21 @@ Array elementwise(Op op, std::span<const Value> args) {
   }
   Array out = like ? empty_like_layout(*like, dtype) : empty(r.shape, dtype, r.device);
   if (out.size() == 0) return out;
-  backend(r.device).elementwise(op, r.compute, {r.operands.data(), args.size()}, out);
+  backend(r.device).elementwise(op, compute_dtype(r.dtype), {r.operands.data(), args.size()}, out);
   return out;
 }
 
 namespace {
 
+// Whether there is a kernel that reads and writes this dtype.
+bool has_kernel(Op op, DType dtype) {
+  return (kind_bit(dtype) & info(op).accepts) && compute_dtype(dtype) == dtype;
+}
+
 // Whether the fast path takes these operands, and where their elements are.
 bool fast_operands(Op op, const Array* const* inputs, int count, const void** data) {
   const Array& x = *inputs[0];
-  if (!(kind_bit(x.dtype) & info(op).accepts) || op == Op::where) return false;
+  if (!has_kernel(op, x.dtype) || op == Op::where) return false;
   if (x.nbytes() > fast_bytes || !x.layout.is_contiguous()) return false;
   data[0] = x.data();
   for (int i = 1; i < count; ++i) {
@@ -174,12 +202,11 @@ constexpr int repeated_bytes = 1024;
 // Whether the fast path takes this scalar beside x; if so it is repeated as often as x has
 // elements.
 bool repeat_scalar(Op op, const Array& x, const Scalar& scalar, char* repeated) {
-  if (!(kind_bit(x.dtype) & info(op).accepts) || scalar_dtype(scalar, x.dtype) != x.dtype) {
-    return false;
-  }
+  if (!has_kernel(op, x.dtype) || scalar_dtype(scalar, x.dtype) != x.dtype) return false;
   if (x.nbytes() > repeated_bytes || !x.layout.is_contiguous() || outside(scalar, x.dtype)) {
     return false;
   }
+  if (x.device().type != DeviceType::cpu) return false;  // what is repeated is on the host
   const Element e = to_element(scalar, x.dtype);
   dispatch(x.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -243,20 +270,20 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
     value_error("an in-place ", info(op).name, " would change the shape ", x.shape(), " to ",
                 r.shape);
   }
-  if (!can_update(result_dtype(op, r.compute), x.dtype)) {
+  if (!can_update(result_dtype(op, r.dtype), x.dtype)) {
     type_error("an in-place ", info(op).name, " of ", x.dtype, " and ", describe(other),
-               " would change the dtype to ", result_dtype(op, r.compute));
+               " would change the dtype to ", result_dtype(op, r.dtype));
   }
   if (x.size() == 0) return;
   Array held;
-  if (const Array* b = std::get_if<Array>(&other); b && may_overlap(x, *b)) {
+  if (const Array* b = std::get_if<Array>(&other); b && r.held.empty() && may_overlap(x, *b)) {
     const Array view = b->with(broadcast_to(b->layout, r.shape));
     if (!same_view(view, x)) {
       held = copy(view);
       r.operands[1] = Operand(held);
     }
   }
-  backend(r.device).elementwise(op, r.compute, {r.operands.data(), 2}, Operand(x));
+  backend(r.device).elementwise(op, compute_dtype(r.dtype), {r.operands.data(), 2}, Operand(x));
 }
 
 Array clip(const Array& x, const std::optional<Value>& min, const std::optional<Value>& max) {

@@ -9,6 +9,12 @@ namespace arrayx::fourier {
 
 namespace {
 
+// x in the dtype that a transform of it computes in.
+Array real_input(const char* function, const Array& x) {
+  check_kind(function, "x", x.dtype, kinds::real);
+  return computable(x, x.dtype);
+}
+
 // x as a complex array; a real one becomes complex.
 Array complex_input(const char* function, const Array& x) {
   check_kind(function, "x", x.dtype, kinds::floating);
@@ -61,9 +67,9 @@ Array one_complex(const char* function, const Array& x, Length n, std::int64_t a
                            scale_of(norm, static_cast<double>(length), inverse));
 }
 
-Array one_from_real(const char* function, const Array& x, Length n, std::int64_t axis_argument,
+Array one_from_real(const char* function, const Array& input, Length n, std::int64_t axis_argument,
                     Norm norm, bool inverse) {
-  check_kind(function, "x", x.dtype, kinds::real);
+  const Array x = real_input(function, input);
   const int axis = normalize_axis(axis_argument, x.ndim());
   const std::int64_t length = n.value_or(x.shape()[axis]);
   check_length(function, "n", length, axis, x);
@@ -204,9 +210,9 @@ Array ifftn(const Array& x, const std::optional<Dims>& s, const std::optional<Di
   return over_several("ifftn", x, s, axes, norm, true);
 }
 
-Array rfftn(const Array& x, const std::optional<Dims>& s, const std::optional<Dims>& axes,
+Array rfftn(const Array& input, const std::optional<Dims>& s, const std::optional<Dims>& axes,
             Norm norm) {
-  check_kind("rfftn", "x", x.dtype, kinds::real);
+  const Array x = real_input("rfftn", input);
   const Grid grid = grid_of("rfftn", x, s, axes, false);
   check_some_axes("rfftn", grid);
   const int rest = grid.axes.size() - 1;

@@ -308,7 +308,7 @@ bool assign_where(const Array& x, std::span<const IndexItem> key, const Operand&
   mask = mask.with(broadcast_to(view, x.shape()));
   if (may_overlap(x, mask) && !same_view(x, mask)) mask = copy(mask);
   const Operand operands[] = {mask, value, x};
-  if (x.size() > 0) backend_of(x).elementwise(Op::where, x.dtype, operands, x);
+  if (x.size() > 0) backend_of(x).elementwise(Op::where, compute_dtype(x.dtype), operands, x);
   return true;
 }
 

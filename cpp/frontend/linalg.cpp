@@ -29,6 +29,16 @@ void check_matrices(const char* function, const char* argument, const Array& x) 
   check_ndim(function, argument, x);
 }
 
+// … and of a dtype that there are factorisations of.
+void check_factored(const char* function, const char* argument, const Array& x) {
+  check_matrices(function, argument, x);
+  if (compute_dtype(x.dtype) != x.dtype) {
+    type_error(function, ": ", argument, " has dtype ", x.dtype,
+               ", in which matrices are not factored; cast it, for example to ",
+               compute_dtype(x.dtype));
+  }
+}
+
 std::int64_t rows(const Array& x) {
   return x.shape()[x.ndim() - 2];
 }
@@ -42,6 +52,11 @@ void check_square(const char* function, const char* argument, const Array& x) {
     value_error(function, ": ", argument, " has shape ", x.shape(),
                 "; its matrices must be square, with as many rows as columns");
   }
+}
+
+void check_factored_square(const char* function, const char* argument, const Array& x) {
+  check_factored(function, argument, x);
+  check_square(function, argument, x);
 }
 
 Dims stack_of(const Array& x) {
@@ -111,16 +126,11 @@ Array filled(const Dims& shape, DType dtype, Device device, double value) {
   return full(shape, to_element(std::get<Scalar>(number(value)), dtype), device);
 }
 
-// The dtype in which single precision is summed up: twice as wide.
-DType precise(DType d) {
-  return d == DType::float32 ? DType::float64 : d == DType::complex64 ? DType::complex128 : d;
-}
-
 // ---- singular values
 // ------------------------------------------------------------------------------
 
 Array singular_values(const char* function, const Array& x) {
-  check_matrices(function, "x", x);
+  check_factored(function, "x", x);
   const Array s =
       empty(with(stack_of(x), {std::min(rows(x), columns(x))}), real_dtype(x.dtype), x.device());
   if (s.size() > 0) check_convergence(backend_of(x).svd(x, nullptr, s, nullptr), function, x);
@@ -128,7 +138,7 @@ Array singular_values(const char* function, const Array& x) {
 }
 
 SVD decomposed(const char* function, const Array& x, bool full_matrices) {
-  check_matrices(function, "x", x);
+  check_factored(function, "x", x);
   const std::int64_t m = rows(x), n = columns(x), k = std::min(m, n);
   const Dims stack = stack_of(x);
   SVD out{empty(with(stack, {m, full_matrices ? m : k}), x.dtype, x.device()),
@@ -178,7 +188,7 @@ void check_rtol(const char* function, const Array& x, const std::optional<Value>
 }
 
 Array inverse(const char* function, const Array& x) {
-  check_square(function, "x", x);
+  check_factored_square(function, "x", x);
   const Array out = empty(x.shape(), x.dtype, x.device());
   if (out.size() > 0) {
     check_result(backend_of(x).inverse(x, out), function, "x", x, stack_of(x), singular);
@@ -230,15 +240,18 @@ Array sum_of_squares(const Array& x, const Reduced& r, DType accumulator) {
   bool flags[max_ndim + 1] = {};
   for (std::int64_t a : r.axes) flags[a] = true;
   flags[r.with_ones.size()] = true;  // parts()
+  const Array origin = zeros(r.kept, accumulator, x.device());
+  const Operand center(origin);
   backend_of(x).reduce(Reduction::sum_squared_deviations, accumulator, x,
-                       {flags, static_cast<std::size_t>(x.ndim())}, nullptr, out);
+                       {flags, static_cast<std::size_t>(x.ndim())}, &center, out);
   return out;
 }
 
 Array euclidean(const Array& input, const Reduced& r) {
   const Array x = is_complex(input.dtype) ? parts(input) : input;
-  Array squares = sum_of_squares(x, r, precise(x.dtype));
-  if (x.dtype == DType::float32) {  // their squares neither overflow nor vanish in float64
+  const DType wide = wider_dtype(x.dtype);
+  Array squares = sum_of_squares(x, r, wide);
+  if (x.dtype != wide) {  // the squares neither overflow nor vanish
     const Array out = empty(r.kept, x.dtype, x.device());
     const Operand operands[] = {squares};
     backend_of(x).elementwise(Op::sqrt, squares.dtype, operands, out);
@@ -272,9 +285,9 @@ Array norm(const Array& x, const Reduced& r, double order) {
   if (order == 0) return astype(count_nonzero(x, r.axes, false), dtype, false);
   Array size = apply(Op::abs, {x});
   if (std::isinf(order)) return order > 0 ? max(size, r.axes, false) : min(size, r.axes, false);
-  if (order == 1) return astype(sum(size, r.axes, precise(dtype), false), dtype, false);
+  if (order == 1) return astype(sum(size, r.axes, wider_dtype(dtype), false), dtype, false);
   // Divided by the one that dominates, so that no power of it overflows or vanishes.
-  size = astype(size, precise(dtype), false);
+  size = astype(size, wider_dtype(dtype), false);
   const Array dominant = order > 0 ? max(size, r.axes, true) : min(size, r.axes, true);
   const Array usable = apply(Op::logical_and, {apply(Op::greater, {dominant, number(0)}),
                                                apply(Op::isfinite, {dominant})});
@@ -291,7 +304,7 @@ Array norm(const Array& x, const Reduced& r, double order) {
 // ------------------------------------------------------------------------------------
 
 Array solve(const Array& x1, const Array& x2) {
-  check_square("solve", "x1", x1);
+  check_factored_square("solve", "x1", x1);
   check_kind("solve", "x2", x2.dtype, kinds::floating);
   check_same_device(x1, x2);
   if (x2.ndim() == 0) {
@@ -348,7 +361,7 @@ Array inv(const Array& x) {
 }
 
 Array det(const Array& x) {
-  check_square("det", "x", x);
+  check_factored_square("det", "x", x);
   const Array out = empty(stack_of(x), x.dtype, x.device());
   const Operand result(out);
   if (out.size() > 0) backend_of(x).determinant(x, &result, nullptr, nullptr);
@@ -356,7 +369,7 @@ Array det(const Array& x) {
 }
 
 SignAndLog slogdet(const Array& x) {
-  check_square("slogdet", "x", x);
+  check_factored_square("slogdet", "x", x);
   SignAndLog out{empty(stack_of(x), x.dtype, x.device()),
                  empty(stack_of(x), real_dtype(x.dtype), x.device())};
   const Operand sign(out.sign), log_abs(out.log_abs);
@@ -389,7 +402,7 @@ Array matrix_rank(const Array& x, const std::optional<Value>& rtol) {
 }
 
 Array pinv(const Array& x, const std::optional<Value>& rtol) {
-  check_matrices("pinv", "x", x);
+  check_factored("pinv", "x", x);
   check_rtol("pinv", x, rtol);
   if (x.size() == 0) return empty(with(stack_of(x), {columns(x), rows(x)}), x.dtype, x.device());
   const SVD d = decomposed("pinv", x, false);
@@ -406,7 +419,7 @@ Array pinv(const Array& x, const std::optional<Value>& rtol) {
 // -------------------------------------------------------------------------------
 
 Array cholesky(const Array& x, bool upper) {
-  check_square("cholesky", "x", x);
+  check_factored_square("cholesky", "x", x);
   const Array out = empty(x.shape(), x.dtype, x.device());
   if (out.size() > 0) {
     check_result(backend_of(x).cholesky(x, out, upper), "cholesky", "x", x, stack_of(x),
@@ -416,7 +429,7 @@ Array cholesky(const Array& x, bool upper) {
 }
 
 QR qr(const Array& x, bool complete) {
-  check_matrices("qr", "x", x);
+  check_factored("qr", "x", x);
   const std::int64_t m = rows(x), n = columns(x), k = complete ? m : std::min(m, n);
   QR out{empty(with(stack_of(x), {m, k}), x.dtype, x.device()),
          empty(with(stack_of(x), {k, n}), x.dtype, x.device())};
@@ -425,7 +438,7 @@ QR qr(const Array& x, bool complete) {
 }
 
 Eigen eigh(const Array& x) {
-  check_square("eigh", "x", x);
+  check_factored_square("eigh", "x", x);
   Eigen out{empty(with(stack_of(x), {rows(x)}), real_dtype(x.dtype), x.device()),
             empty(x.shape(), x.dtype, x.device())};
   const Operand vectors(out.vectors);
@@ -434,14 +447,14 @@ Eigen eigh(const Array& x) {
 }
 
 Array eigvalsh(const Array& x) {
-  check_square("eigvalsh", "x", x);
+  check_factored_square("eigvalsh", "x", x);
   const Array values = empty(with(stack_of(x), {rows(x)}), real_dtype(x.dtype), x.device());
   if (x.size() > 0) check_convergence(backend_of(x).eigh(x, values, nullptr), "eigvalsh", x);
   return values;
 }
 
 Eigen eig(const Array& x) {
-  check_square("eig", "x", x);
+  check_factored_square("eig", "x", x);
   const DType dtype = complex_dtype(x.dtype);
   Eigen out{empty(with(stack_of(x), {rows(x)}), dtype, x.device()),
             empty(x.shape(), dtype, x.device())};
@@ -451,7 +464,7 @@ Eigen eig(const Array& x) {
 }
 
 Array eigvals(const Array& x) {
-  check_square("eigvals", "x", x);
+  check_factored_square("eigvals", "x", x);
   const Array values = empty(with(stack_of(x), {rows(x)}), complex_dtype(x.dtype), x.device());
   if (x.size() > 0) check_convergence(backend_of(x).eig(x, values, nullptr), "eigvals", x);
   return values;
@@ -492,7 +505,7 @@ Array matrix_norm(const Array& x, bool keepdims, MatrixNorm norm_kind) {
     out = norm(x, Reduced(x, Dims{-2, -1}), 2);
   } else if (norm_kind.kind == MatrixNorm::Kind::nuclear) {
     const Array s = singular_values("matrix_norm", x);
-    out = astype(sum(s, Dims{-1}, precise(s.dtype), false), s.dtype, false);
+    out = astype(sum(s, Dims{-1}, wider_dtype(s.dtype), false), s.dtype, false);
   } else if (std::fabs(order) == 2) {
     out = extreme(singular_values("matrix_norm", x), -1);
   } else if (std::fabs(order) == 1) {

@@ -70,14 +70,14 @@ Array matmul(const Array& x1, const Array& x2) {
     value_error("matmul: shapes ", x1.shape(), " and ", x2.shape(),
                 " do not fit: ", x1.shape().back(), " columns of x1 meet ", inner, " rows of x2");
   }
-  Array a = astype(x1, dtype, false), b = astype(x2, dtype, false);
+  Array a = computable(x1, dtype), b = computable(x2, dtype);
   const bool row = a.ndim() == 1, column = b.ndim() == 1;
   if (row) a = expand_dims(a, Dims{0});
   if (column) b = expand_dims(b, Dims{1});
   Array out = product(a, b);
   if (column) out = squeeze(out, Dims{-1});
   if (row) out = squeeze(out, Dims{column ? -1 : -2});
-  return out;
+  return astype(out, dtype, false);
 }
 
 Array tensordot(const Array& x1, const Array& x2, std::int64_t n) {
@@ -124,9 +124,9 @@ Array tensordot(const Array& x1, const Array& x2, const Dims& x1_axes, const Dim
   check_shape(shape);
   // With no elements on either side the sizes of the matrices need not exist in int64.
   if (x1.size() == 0 || x2.size() == 0) return zeros(shape, dtype, x1.device());
-  const Array out = product(astype(as_matrix(x1, free1, contracted1), dtype, false),
-                            astype(as_matrix(x2, contracted2, free2), dtype, false));
-  return reshape(out, shape, false);
+  const Array out = product(computable(as_matrix(x1, free1, contracted1), dtype),
+                            computable(as_matrix(x2, contracted2, free2), dtype));
+  return astype(reshape(out, shape, false), dtype, false);
 }
 
 Array vecdot(const Array& x1, const Array& x2, std::int64_t axis) {
@@ -148,19 +148,20 @@ Array vecdot(const Array& x1, const Array& x2, std::int64_t axis) {
     const Value operand(a);
     a = elementwise(Op::conj, std::span(&operand, 1));
   }
-  a = astype(a, dtype, false);
-  b = astype(b, dtype, false);
+  a = computable(a, dtype);
+  b = computable(b, dtype);
   const std::int64_t k = a.shape().back();
   // Many short vectors cost more to start one product each than to multiply and sum: 100000 of
   // length 3 take 8 ms the one way, 0.6 ms the other. The choice rests on the shapes alone.
   if (k > 0 && k <= 32 && std::max(a.size(), b.size()) > 8 * k) {
     const Value operands[] = {a, b};
-    return sum(elementwise(Op::multiply, operands), Dims{-1}, dtype, false);
+    const Array sums = sum(elementwise(Op::multiply, operands), Dims{-1}, a.dtype, false);
+    return astype(sums, dtype, false);
   }
   // Row-major vectors, so that BLAS adds in one order whatever the layout.
   const Array out =
       product(expand_dims(contiguous(a), Dims{-2}), expand_dims(contiguous(b), Dims{-1}));
-  return squeeze(out, Dims{-2, -1});
+  return astype(squeeze(out, Dims{-2, -1}), dtype, false);
 }
 
 }  // namespace arrayx

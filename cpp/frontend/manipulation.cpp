@@ -60,7 +60,10 @@ Array broadcast_to(const Array& x, const Dims& shape) {
 
 std::vector<Array> broadcast_arrays(std::span<const Array> arrays) {
   Dims shape;
-  for (const Array& a : arrays) shape = broadcast_shapes(shape, a.shape());
+  for (const Array& a : arrays) {
+    check_same_device(arrays[0], a);
+    shape = broadcast_shapes(shape, a.shape());
+  }
   std::vector<Array> out;
   out.reserve(arrays.size());
   for (const Array& a : arrays) out.push_back(broadcast_to(a, shape));
@@ -293,16 +296,8 @@ Array concat(std::span<const Array> arrays, std::optional<std::int64_t> axis) {
     }
   }
   const Array out = empty(shape, dtype, arrays[0].device());
-  Layout part = out.layout;
-  Operand target(out);
-  target.layout = &part;
-  for (const Array& a : arrays) {
-    const std::int64_t count = a.shape()[along];
-    part.shape[along] = count;
-    part.size = a.size();
-    if (part.size > 0) backend_of(out).copy(a, target);
-    target.data += count * part.strides[along] * out.itemsize();
-  }
+  const std::vector<Operand> parts(arrays.begin(), arrays.end());
+  backend_of(out).join(parts, along, out);
   return out;
 }
 
@@ -317,9 +312,11 @@ Array stack(std::span<const Array> arrays, std::int64_t axis) {
   }
   shape.insert(along, static_cast<std::int64_t>(arrays.size()));
   const Array out = empty(shape, dtype, arrays[0].device());
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    copy_block(arrays[i], out.with(index_axis(out.layout, along, static_cast<std::int64_t>(i))));
-  }
+  std::vector<Array> apart;  // each with a dimension of one where they stand side by side
+  apart.reserve(arrays.size());
+  for (const Array& a : arrays) apart.push_back(a.with(insert_axis(a.layout, along)));
+  const std::vector<Operand> parts(apart.begin(), apart.end());
+  backend_of(out).join(parts, along, out);
   return out;
 }
 
@@ -378,6 +375,14 @@ void roll_blocks(const Dims& shifts, int axis, const Array& in, const Array& out
   const auto block = [axis](const Array& a, std::int64_t start, std::int64_t count) {
     return a.with(slice_axis(a.layout, axis, start, 1, count));
   };
+  const bool last = std::all_of(shifts.begin() + axis + 1, shifts.end(),
+                                [](std::int64_t later) { return later == 0; });
+  if (last) {
+    const Array end = block(in, n - shift, shift), start = block(in, 0, n - shift);
+    const Operand parts[] = {end, start};
+    backend_of(out).join(parts, axis, out);
+    return;
+  }
   roll_blocks(shifts, axis + 1, block(in, 0, n - shift), block(out, shift, n - shift));
   roll_blocks(shifts, axis + 1, block(in, n - shift, shift), block(out, 0, shift));
 }

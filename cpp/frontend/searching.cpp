@@ -2,7 +2,10 @@
 
 namespace arrayx {
 
-std::vector<Array> nonzero(const Array& x) {
+std::vector<Array> nonzero(const Array& array) {
+  // Engines tell zeros in the dtypes they compute in.
+  const bool computed = compute_dtype(array.dtype) == array.dtype;
+  const Array x = computed ? array : astype(array, DType::bool_, false);
   if (x.ndim() == 0) {
     value_error("nonzero: x must have at least one dimension; it has rank 0");
   }
@@ -30,8 +33,8 @@ Array searchsorted(const Array& x1, const Value& x2, bool side_right,
     values = std::get<Array>(x2);
     check_same_device(x1, values);
     dtype = promote(dtype, values.dtype);
-    values = astype(values, dtype, false);
   }
+  values = computable(values, dtype);
   std::optional<Array> order;
   if (sorter) {
     check_kind("searchsorted", "sorter", sorter->dtype, kinds::integer);
@@ -42,7 +45,7 @@ Array searchsorted(const Array& x1, const Value& x2, bool side_right,
     }
     order = astype(*sorter, index_dtype, false);
   }
-  const Array sorted = astype(x1, dtype, false);
+  const Array sorted = computable(x1, dtype);
   const Array out = empty(values.shape(), index_dtype, x1.device());
   Operand order_operand;
   if (order) order_operand = *order;

@@ -1,6 +1,8 @@
 // Everything here is made of the engines' sorts, comparisons and gathers.
 #include "sets.hpp"
 
+#include <limits>
+
 namespace arrayx {
 
 namespace {
@@ -30,9 +32,9 @@ Array pick(const Array& x, const Array& positions) {
   return out;
 }
 
-void apply(Op op, DType compute, const Operand& a, const Operand& b, const Array& out) {
+void apply(Op op, DType dtype, const Operand& a, const Operand& b, const Array& out) {
   const Operand operands[] = {a, b};
-  if (out.size() > 0) backend_of(out).elementwise(op, compute, operands, out);
+  if (out.size() > 0) backend_of(out).elementwise(op, compute_dtype(dtype), operands, out);
 }
 
 void invert_in_place(const Array& flags) {
@@ -99,6 +101,41 @@ Array inverse_of(const Runs& r, const Dims& shape) {
   return inverse;
 }
 
+// Whether integers are among `sorted`, by a table of what is between the least and the greatest of
+// those; nothing where that would be larger than the arrays.
+std::optional<Array> found_by_table(const Array& elements, const Array& sorted) {
+  const std::int64_t n = sorted.size();
+  const Device device = sorted.device();
+  const Element least = item(part(sorted, 0, 1)), greatest = item(part(sorted, n - 1, 1));
+  return dispatch(sorted.dtype, [&](auto example) -> std::optional<Array> {
+    using T = decltype(example);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      // With a place at either end for all that is beyond.
+      T low = least.as<T>(), high = greatest.as<T>();
+      if (low > std::numeric_limits<T>::min()) --low;
+      if (high < std::numeric_limits<T>::max()) ++high;
+      const auto span = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+      if (span >= static_cast<std::uint64_t>(4 * (elements.size() + n))) return std::nullopt;
+      using Wide = std::conditional_t<sizeof(T) == 8, T, std::int64_t>;
+      const Element first = Element::of(static_cast<Wide>(low));
+      const Array table = full({static_cast<std::int64_t>(span) + 1}, Element::of(false), device);
+      const Array places = empty({n}, index_dtype, device);
+      apply(Op::subtract, first.dtype, sorted, first, places);
+      const Array found = full({n}, Element::of(true), device);
+      backend(device).scatter(found, places, table.with(Layout()));
+      const Array inside = empty(elements.shape(), elements.dtype, device);
+      const Element ends[] = {Element::of(low), Element::of(high)};
+      const Operand operands[] = {elements, ends[0], ends[1]};
+      backend(device).elementwise(Op::clip, elements.dtype, operands, inside);
+      const Array sought = empty(elements.shape(), index_dtype, device);
+      apply(Op::subtract, first.dtype, inside, first, sought);
+      return pick(table, sought);
+    } else {
+      return std::nullopt;
+    }
+  });
+}
+
 }  // namespace
 
 std::tuple<Array, Array, Array, Array> unique_all(const Array& x) {
@@ -133,8 +170,9 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
   const DType dtype = result_type(both);
   const Device device = (a ? *a : *b).device();
   const auto as_array = [&](const Value& v) {
-    if (const Array* array = std::get_if<Array>(&v)) return astype(*array, dtype, false);
-    return scalar_array(to_element(std::get<Scalar>(v), dtype), device);
+    const Array* array = std::get_if<Array>(&v);
+    return computable(array ? *array : scalar_array(to_element(std::get<Scalar>(v), dtype), device),
+                      dtype);
   };
   if (a && b) check_same_device(*a, *b);
   const Array elements = as_array(x1), values = one_dimensional(as_array(x2));
@@ -160,8 +198,14 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
       apply(Op::logical_or, DType::bool_, out, equal, out);
     }
   } else {
-    const Array sorted = empty({n}, dtype, device);
+    const Array sorted = empty({n}, values.dtype, device);
     engine.sort(values, 0, false, sorted);
+    if (elements.size() > 0) {
+      if (const std::optional<Array> found = found_by_table(elements, sorted)) {
+        if (invert) invert_in_place(*found);
+        return *found;
+      }
+    }
     const Array places = empty(elements.shape(), index_dtype, device);
     if (places.size() > 0) {
       engine.searchsorted(sorted, nullptr, elements, false, places);

@@ -58,11 +58,9 @@ DType wide(DType d) {
   if (kind(d) == Kind::unsigned_) return DType::uint64;
   return d;
 }
-
-// The dtype in which means and variances are computed: float32 data with a large mean would lose
-// its digits in float32.
-DType precise(DType d) {
-  return d == DType::float32 ? DType::float64 : d == DType::complex64 ? DType::complex128 : d;
+// The accumulator of sums and products that have dtype d.
+DType accumulator_of(DType d) {
+  return compute_dtype(wide(d));
 }
 
 // The dtype of a sum or product of x, and x in a dtype whose sum is the sum of casts.
@@ -77,15 +75,20 @@ DType result_dtype(const char* function, const Array& x, OptionalDType dtype) {
   return *dtype;
 }
 
+// Whether elements have to be cast before engines add them up, since the accumulator holds more
+// than the dtype: integers have one of 64 bits, float16 has float32.
+bool is_cast_first(DType from, DType to) {
+  return from != to && ((is_integer(to) && is_floating(from)) || compute_dtype(to) != to);
+}
+
 Array sum_or_prod(const char* function, Reduction op, const Array& x, const OptionalAxes& axes,
                   OptionalDType dtype, bool keepdims) {
   const DType out = result_dtype(function, x, dtype);
-  // Engines accumulate integers in 64 bits: a floating element has to be cut to the dtype before.
-  if (is_integer(out) && is_floating(x.dtype)) {
+  if (is_cast_first(x.dtype, out)) {
     return sum_or_prod(function, op, astype(x, out, false), axes, dtype, keepdims);
   }
   const Reduced r(x, axes, keepdims);
-  return shaped(run(x, op, wide(out), out, r), r);
+  return shaped(run(x, op, accumulator_of(out), out, r), r);
 }
 
 // The sum and the product of a bool array are those of ones and zeros, as in other libraries; the
@@ -103,7 +106,7 @@ Array extreme(const char* function, Reduction op, const Array& x, const Optional
     value_error(function, ": x has shape ", x.shape(),
                 ", so there is no element to choose from; at least one is needed");
   }
-  return shaped(run(x, op, x.dtype, x.dtype, r), r);
+  return shaped(run(x, op, compute_dtype(x.dtype), x.dtype, r), r);
 }
 
 Array condition(Reduction op, DType dtype, const Array& x, const OptionalAxes& axes,
@@ -127,15 +130,20 @@ Array variance(const char* function, const Array& x, const OptionalAxes& axes, d
   const Reduced r(x, axes, keepdims);
   const double divisor = static_cast<double>(r.n) - correction;
   if (!(divisor > 0)) {
-    const Element nan = x.dtype == DType::float32
-                            ? Element::of(std::numeric_limits<float>::quiet_NaN())
-                            : Element::of(std::numeric_limits<double>::quiet_NaN());
-    return full(r.shape, nan, x.device());
+    const Scalar nan{Kind::real, 0, std::numeric_limits<double>::quiet_NaN()};
+    return full(r.shape, to_element(nan, x.dtype), x.device());
   }
-  const DType compute = precise(x.dtype);
-  const Array total = run(x, Reduction::sum, compute, compute, r);
-  const Array center = divided(total, static_cast<double>(r.n), compute, compute);
-  const Array squares = run(x, Reduction::sum_squared_deviations, compute, compute, r, &center);
+  // float32 data with a large mean would lose its digits in float32.
+  const DType compute = wider_dtype(x.dtype);
+  const auto squared_deviations = [&] {
+    if (backend_of(x).finds_means()) {
+      return run(x, Reduction::sum_squared_deviations, compute, compute, r);
+    }
+    const Array total = run(x, Reduction::sum, compute, compute, r);
+    const Array center = divided(total, static_cast<double>(r.n), compute, compute);
+    return run(x, Reduction::sum_squared_deviations, compute, compute, r, &center);
+  };
+  const Array squares = squared_deviations();
   if (!root) return shaped(divided(squares, divisor, compute, x.dtype), r);
   const Array ratio = divided(squares, divisor, compute, compute);
   const Array out = empty(r.kept, x.dtype, x.device());
@@ -177,6 +185,7 @@ Array arg_extreme(const char* function, bool largest, const Array& input, Option
                 ", so there is no element to choose from; at least one is needed");
   }
   Array out = empty(kept, index_dtype, x.device());
+  x = computable(x, x.dtype);
   if (out.size() > 0) backend_of(x).arg_reduce(largest, x, at, out);
   out.layout = Layout::contiguous(shape);
   return out;
@@ -194,9 +203,10 @@ Array cumulative(const char* function, bool product, Array x, OptionalAxis axis,
   if (include_initial && __builtin_add_overflow(shape[at], 1, &shape[at])) {
     value_error(function, ": axis ", at, " of shape ", x.shape(), " has no room for one more");
   }
-  const Array out = empty(shape, out_dtype, x.device());
+  if (is_cast_first(x.dtype, out_dtype)) x = astype(x, out_dtype, false);
+  const Array out = empty(shape, compute_dtype(out_dtype), x.device());
   if (out.size() > 0) backend_of(x).scan(product, x, at, include_initial, out);
-  return out;
+  return astype(out, out_dtype, false);
 }
 
 }  // namespace
@@ -219,7 +229,7 @@ Array min(const Array& x, const OptionalAxes& axes, bool keepdims) {
 Array mean(const Array& x, const OptionalAxes& axes, bool keepdims) {
   check_kind("mean", "x", x.dtype, kinds::floating);
   const Reduced r(x, axes, keepdims);
-  const DType compute = precise(x.dtype);
+  const DType compute = wider_dtype(x.dtype);
   const Array total = run(x, Reduction::sum, compute, compute, r);
   const double n = static_cast<double>(r.n);
   if (!is_complex(x.dtype)) return shaped(divided(total, n, compute, x.dtype), r);
@@ -318,7 +328,7 @@ Array diff(const Array& x, std::int64_t axis, std::int64_t n, const std::optiona
       const Array later = current.with(slice_axis(current.layout, at, 1, 1, length));
       const Array earlier = current.with(slice_axis(current.layout, at, 0, 1, length));
       const Operand operands[] = {later, earlier};
-      backend_of(x).elementwise(Op::subtract, dtype, operands, out);
+      backend_of(x).elementwise(Op::subtract, compute_dtype(dtype), operands, out);
     }
     current = out;
   }

@@ -6,7 +6,7 @@
 
 #ifdef __CUDACC__
 #define ARRAYX_HD __host__ __device__ __forceinline__
-#define ARRAYX_HD_NOINLINE __host__ __device__ __noinline__
+#define ARRAYX_HD_NOINLINE __host__ __device__ __noinline__ inline
 #else
 #define ARRAYX_HD inline __attribute__((always_inline))
 #define ARRAYX_HD_NOINLINE __attribute__((noinline)) inline

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "complex.hpp"
+#include "division.hpp"
 #include "lanes.hpp"
 #include "math/complex_functions.hpp"
 #include "math/exponential.hpp"
@@ -181,84 +182,6 @@ struct Round {
       return rint(a);
     } else {
       return a;
-    }
-  }
-};
-
-// ---- integer and floored division ---------------------------------------------------------------
-
-// Integers divide lane by lane: division by zero gives 0 and remainder 0, the smallest signed value
-// by -1 wraps, so that no input traps.
-template <class T>
-ARRAYX_HD T integer_floor_divide(T a, T b) {
-  if (b == T(0)) return T(0);
-  if constexpr (is_signed_v<T>) {
-    if (b == T(-1))
-      return T(typename ints_of_width<sizeof(T)>::u(0) - typename ints_of_width<sizeof(T)>::u(a));
-    const T q = T(a / b);
-    return T(q - T((a % b != 0) & ((a < 0) != (b < 0))));
-  } else {
-    return T(a / b);
-  }
-}
-template <class T>
-ARRAYX_HD T integer_remainder(T a, T b) {
-  if (b == T(0)) return T(0);
-  if constexpr (is_signed_v<T>) {
-    if (b == T(-1)) return T(0);
-    const T r = T(a % b);
-    return T(r + ((r != 0) & ((r < 0) != (b < 0)) ? b : T(0)));
-  } else {
-    return T(a % b);
-  }
-}
-
-ARRAYX_HD f32 truncated_remainder(f32 a, f32 b) {
-  return ARRAYX_LIBM(fmodf)(a, b);
-}
-ARRAYX_HD f64 truncated_remainder(f64 a, f64 b) {
-  return ARRAYX_LIBM(fmod)(a, b);
-}
-
-// Python's float %: the sign of the divisor, exact.
-template <class T>
-ARRAYX_HD T float_remainder(T a, T b) {
-  T r = truncated_remainder(a, b);
-  if (r == T(0)) return copysign(r, b);
-  return (r < T(0)) != (b < T(0)) ? r + b : r;
-}
-// floor of the exact quotient of finite operands (Python's //); floor(a / b) where one is infinite
-// or b is zero, as the standard prefers.
-template <class T>
-ARRAYX_HD T float_floor_divide(T a, T b) {
-  const T quotient = a / b;
-  if (!is_finite(quotient) | !is_finite(a) | !is_finite(b)) return floor(quotient);
-  T r = truncated_remainder(a, b);
-  T q = (a - r) / b;
-  if ((r != T(0)) & ((r < T(0)) != (b < T(0)))) q = q - T(1);
-  if (q == T(0)) return copysign(q, quotient);
-  const T down = floor(q);
-  return q - down > T(0.5) ? down + T(1) : down;
-}
-
-struct FloorDivide {
-  template <class T>
-  ARRAYX_HD T operator()(T a, T b) const {
-    if constexpr (is_float_v<T>) {
-      return float_floor_divide(a, b);
-    } else {
-      return integer_floor_divide(a, b);
-    }
-  }
-};
-
-struct Remainder {
-  template <class T>
-  ARRAYX_HD T operator()(T a, T b) const {
-    if constexpr (is_float_v<T>) {
-      return float_remainder(a, b);
-    } else {
-      return integer_remainder(a, b);
     }
   }
 };
@@ -516,22 +439,31 @@ ARRAYX_MATH_BINARY(LogAddExp, logaddexp)
 
 // Integers by repeated squaring, modulo 2**width. A negative exponent has the value 0 except for
 // the bases 1 and -1.
-template <class T>
-ARRAYX_HD T integer_pow(T base, T exponent) {
-  using U = typename ints_of_width<sizeof(T)>::u;
+template <class V>
+ARRAYX_HD V integer_pow(V base, V exponent) {
+  using T = scalar_t<V>;
+  using U = uint_t<V>;
+  using u = scalar_t<U>;
+  // The product of narrow scalars as int could overflow.
+  using Product = select_type_t<lane_traits<V>::lanes == 1 && sizeof(T) < 4, u32, U>;
+  const U zero = splat<U>(u(0)), one = splat<U>(u(1));
+  const mask_t<V> negative = exponent < splat<V>(T(0));
+  U e = bit_cast<U>(exponent), power = bit_cast<U>(base), result = one;
+  if constexpr (is_signed_v<T>) e = select(negative, zero, e);
+  while (any(e != zero)) {
+    result = select((e & one) != zero, U(Product(result) * Product(power)), result);
+    power = U(Product(power) * Product(power));
+    e = U(e >> 1);
+  }
+  V r = bit_cast<V>(result);
   if constexpr (is_signed_v<T>) {
-    if (exponent < T(0)) {
-      if (base == T(1)) return T(1);
-      if (base == T(-1)) return (exponent & T(1)) ? T(-1) : T(1);
-      return T(0);
-    }
+    const mask_t<V> odd = (exponent & splat<V>(T(1))) != splat<V>(T(0));
+    const V of_minus_one = select(odd, splat<V>(T(-1)), splat<V>(T(1)));
+    const V inverse = select(base == splat<V>(T(1)), base,
+                             select(base == splat<V>(T(-1)), of_minus_one, splat<V>(T(0))));
+    r = select(negative, inverse, r);
   }
-  u64 power = u64(base), result = 1;
-  for (U e = U(exponent); e; e = U(e >> 1)) {
-    if (e & 1) result *= power;
-    power *= power;
-  }
-  return T(U(result));
+  return r;
 }
 
 struct Pow {
@@ -557,14 +489,15 @@ struct bool_form<BitwiseInvert> {
   using type = LogicalNot;
 };
 
-// Operations that are evaluated one lane at a time whatever the engine.
+// Bytes of the widest lane in which an operation on (parts of type) T works: an engine that takes
+// as many lanes as fill a register of these needs no more than one register for each value.
 template <class F, class T>
-inline constexpr bool is_scalar_only = false;
+inline constexpr int widest_lane = sizeof(T);
 template <class T>
-inline constexpr bool is_scalar_only<FloorDivide, T> = true;
+  requires(!is_float_v<T>)
+inline constexpr int widest_lane<FloorDivide, T> = sizeof(T) < 4 ? 4 : 8;
 template <class T>
-inline constexpr bool is_scalar_only<Remainder, T> = true;
-template <class T>
-inline constexpr bool is_scalar_only<Pow, T> = !is_float_v<T> && !is_complex_v<T>;
+  requires(!is_float_v<T>)
+inline constexpr int widest_lane<Remainder, T> = sizeof(T) < 4 ? 4 : 8;
 
 ARRAYX_OPS_END

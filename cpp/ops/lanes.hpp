@@ -71,6 +71,17 @@ inline constexpr bool is_float_v = is_float<T>::value;
 template <class T>
 inline constexpr bool is_signed_v = T(-1) < T(0);
 
+template <bool First, class A, class B>
+struct select_type {
+  using type = A;
+};
+template <class A, class B>
+struct select_type<false, A, B> {
+  using type = B;
+};
+template <bool First, class A, class B>
+using select_type_t = typename select_type<First, A, B>::type;
+
 template <class A, class B>
 inline constexpr bool same_type_v = false;
 template <class A>
@@ -192,10 +203,24 @@ ARRAYX_HD T gather(const T* table, typename ints_of_width<sizeof(T)>::s index) {
   return table[index];
 }
 
+// One of sixteen entries, lane by lane, chosen by the lowest four bits of the index. With AVX-512
+// a table is a register or two and this is one instruction.
+template <class T>
+ARRAYX_HD T lookup(const T (&table)[16], typename ints_of_width<sizeof(T)>::s index) {
+  return table[index & 15];
+}
+
 // f applied to each lane as a scalar: for rare, expensive cases.
 template <class F, class T>
 ARRAYX_HD T map_lanes(F f, T x) {
   return f(x);
+}
+
+// `result`, but f of the operands' lanes as scalars where m: for rare lanes that need a loop of
+// their own.
+template <class T, class F, class... X>
+ARRAYX_HD T replace_lanes(bool m, T result, F f, X... x) {
+  return m ? f(x...) : result;
 }
 
 // f evaluated in float64 and rounded once to float32: how float32 functions get below 1 ulp

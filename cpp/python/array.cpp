@@ -28,6 +28,10 @@ int free_list_size = 0;
 void deallocate(PyObject* self) {
   auto* object = reinterpret_cast<ArrayObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
+  if (object->owner) {
+    new (&object->array.storage) StorageRef;  // forgets one that it does not count for
+    Py_DECREF(reinterpret_cast<PyObject*>(object->owner));
+  }
   object->array.~Array();
   if (free_list_size < free_list_capacity) {
     free_list[free_list_size++] = object;
@@ -84,6 +88,16 @@ PyObject* get_writable(PyObject* self, void*) {
     return PyBool_FromLong(x.writable() && !x.layout.has_repeats());
   });
 }
+PyObject* transposed(PyObject* self) {
+  const Layout& in = array_of(self).layout;
+  NewView view(self);
+  Layout& out = view.layout();
+  out = in;
+  const int n = in.ndim();
+  std::swap(out.shape[n - 2], out.shape[n - 1]);
+  std::swap(out.strides[n - 2], out.strides[n - 1]);
+  return view.release();
+}
 PyObject* get_transpose(PyObject* self, void*) {
   return guarded([&] {
     const Array& x = array_of(self);
@@ -91,7 +105,7 @@ PyObject* get_transpose(PyObject* self, void*) {
       value_error("x.T is for arrays of two dimensions; this one has shape ", x.shape(),
                   ": use x.mT or permute_dims");
     }
-    return wrap(matrix_transpose(x));
+    return transposed(self);
   });
 }
 PyObject* get_matrix_transpose(PyObject* self, void*) {
@@ -100,7 +114,7 @@ PyObject* get_matrix_transpose(PyObject* self, void*) {
     if (x.ndim() < 2) {
       value_error("x.mT is for arrays of at least two dimensions; this one has shape ", x.shape());
     }
-    return wrap(matrix_transpose(x));
+    return transposed(self);
   });
 }
 PyObject* get_real(PyObject* self, void*) {
@@ -134,6 +148,8 @@ PyGetSetDef attributes[] = {
     {"real", get_real, nullptr, "The real parts, a view.", nullptr},
     {"imag", get_imag, nullptr,
      "The imaginary parts: a view of a complex array, zeros for another.", nullptr},
+    {"__cuda_array_interface__", array_cuda_interface, nullptr,
+     "The memory, for other libraries on the GPU.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 // ---- text -----------------------------------------------------------------------------------
@@ -235,10 +251,15 @@ PyObject* array_reduce(PyObject* self, PyObject* protocol_object) {
     if (protocol == -1 && PyErr_Occurred()) throw PythonError{};
     const Array& x = array_of(self);
     const Ref host(wrap(on_host(x)));
+    const Ref core = checked(PyImport_ImportModule("arrayx._core"));
+    if (!(x.device() == Device{})) {
+      const Ref rebuild = checked(PyObject_GetAttrString(core.get(), "_rebuild_on"));
+      const Ref device(to_python(x.device()));
+      return Py_BuildValue("(O(OO))", rebuild.get(), device.get(), host.get());
+    }
     const Ref data = checked(protocol >= 5 ? PyPickleBuffer_FromObject(host.get())
                                            : PyBytes_FromObject(host.get()));
-    const Ref module = checked(PyImport_ImportModule("arrayx._core"));
-    const Ref rebuild = checked(PyObject_GetAttrString(module.get(), "_rebuild"));
+    const Ref rebuild = checked(PyObject_GetAttrString(core.get(), "_rebuild"));
     const Ref dtype(to_python(x.dtype)), shape(to_python(x.shape()));
     return Py_BuildValue("(O(OOOO))", rebuild.get(), data.get(), dtype.get(), shape.get(),
                          protocol >= 5 ? Py_False : Py_True);
@@ -362,15 +383,17 @@ ArrayObject* bare_array_object() noexcept {
   ArrayObject* object;
   if (free_list_size > 0) {
     object = free_list[--free_list_size];
+    Py_SET_REFCNT(reinterpret_cast<PyObject*>(object), 1);  // it still has its type
   } else {
     object = static_cast<ArrayObject*>(PyObject_Malloc(sizeof(ArrayObject)));
     if (!object) {
       PyErr_NoMemory();
       return nullptr;
     }
+    PyObject_Init(reinterpret_cast<PyObject*>(object), &array_type);
   }
-  PyObject_Init(reinterpret_cast<PyObject*>(object), &array_type);
   object->weak_references = nullptr;
+  object->owner = nullptr;
   return object;
 }
 
@@ -387,6 +410,16 @@ PyObject* wrap(Array&& array) {
   if (!object) throw PythonError{};
   new (&object->array) Array(std::move(array));
   return reinterpret_cast<PyObject*>(object);
+}
+
+NewView::NewView(PyObject* base) : object_(bare_array_object()) {
+  if (!object_) throw PythonError{};
+  auto* from = reinterpret_cast<ArrayObject*>(base);
+  Array* array = new (&object_->array) Array;
+  new (&array->storage) StorageRef(from->array.storage.get());  // which its count does not know
+  array->dtype = from->array.dtype;
+  object_->owner = from->owner ? from->owner : from;
+  Py_INCREF(reinterpret_cast<PyObject*>(object_->owner));
 }
 
 void keyword_arguments(const char* function, PyObject* const* args, Py_ssize_t count,
@@ -444,6 +477,10 @@ void bind_array(pybind11::module_& module) {
   PyType_Modified(&array_type);
   module.add_object("Array", reinterpret_cast<PyObject*>(&array_type));
   module.def("set_methods", set_methods, "set_methods($module, entries, /)\n--\n\n");
+  module.def(
+      "_rebuild_on",
+      [](Device device, const Array& host) { return astype(host, host.dtype, false, device); },
+      "_rebuild_on($module, device, host, /)\n--\n\n");
   module.def("_rebuild", rebuild, "_rebuild($module, data, dtype, shape, copy, /)\n--\n\n");
 }
 

@@ -30,10 +30,13 @@ PyObject* array_item(PyObject* self, PyObject* const* args, Py_ssize_t count);
 extern PyBufferProcs array_as_buffer;
 PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 PyObject* array_dlpack_device(PyObject* self, PyObject*);
+PyObject* array_cuda_interface(PyObject* self, void*);
 PyObject* array_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names);
 // A view of an object with the buffer protocol; a copy when its memory cannot be used as it is
 // (ValueError when `may_copy` is false). TypeError for element types that arrayx does not have.
 Array from_buffer(PyObject* object, bool may_copy = true);
+// An array over the memory that __cuda_array_interface__ names; false when the object has none.
+bool from_cuda_interface(PyObject* object, Array& out);
 Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<bool> copy);
 
 // ---- asarray.cpp

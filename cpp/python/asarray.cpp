@@ -16,7 +16,7 @@ namespace {
 [[noreturn]] void refuse(PyObject* object) {
   type_error("cannot make a new array from an object of type ", type_name(object),
              ": it takes arrays, Python scalars, nested sequences of these, and objects with the "
-             "buffer protocol, __dlpack__ or __array__");
+             "buffer protocol, __dlpack__, __cuda_array_interface__ or __array__");
 }
 
 bool has_method(PyObject* object, const char* name) {
@@ -49,6 +49,19 @@ bool from_protocol(PyObject* object, std::optional<Device> device, std::optional
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::buffer && copy_asked == false) value_error(error.what());
       throw;
+    }
+    return true;
+  }
+  // After DLPack, which says more; what has neither may be on the host all the same.
+  if (has_method(object, "__cuda_array_interface__") && from_cuda_interface(object, out)) {
+    if (device && !(*device == out.device())) {
+      if (copy_asked == false) {
+        value_error("copy is False, but memory of ", out.device(), " reaches ", *device,
+                    " by a copy only");
+      }
+      out = astype(out, out.dtype, false, device);
+    } else if (copy_asked == true) {
+      out = copy(out);
     }
     return true;
   }
@@ -203,7 +216,7 @@ class Nested {
   template <class T>
   void fill_scalar(PyObject* object, int depth, T*& out) {
     check_unchanged(depth == shape_.size());
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (is_real_floating(dtype_of<T>)) {
       if (PyFloat_CheckExact(object)) {
         *out++ = static_cast<T>(PyFloat_AS_DOUBLE(object));
         return;
@@ -221,7 +234,7 @@ class Nested {
     if (is_array(object)) return fill_array(array_of(object), depth, out);
     if (!PyList_Check(object) && !PyTuple_Check(object) &&
         (PyObject_CheckBuffer(object) || has_method(object, "__dlpack__") ||
-         has_method(object, "__array__"))) {
+         has_method(object, "__cuda_array_interface__") || has_method(object, "__array__"))) {
       check_unchanged(next_converted_ < converted_.size());
       return fill_array(converted_[next_converted_++], depth, out);
     }

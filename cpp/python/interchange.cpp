@@ -1,10 +1,14 @@
-// Exchange of memory with other libraries: DLPack 1.x and the buffer protocol, both ways, and
-// NumPy's __array__. Foreign memory is held by the deleter of the Storage around it.
+// Exchange of memory with other libraries: DLPack 1.x, the buffer protocol and, for GPUs,
+// __cuda_array_interface__, each both ways, and NumPy's __array__. Foreign memory is held by the
+// deleter of the Storage around it.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "../frontend/manipulation.hpp"
 #include "define.hpp"
 
 namespace arrayx::python {
@@ -17,7 +21,8 @@ namespace dlpack {
 
 constexpr std::uint32_t major_version = 1, minor_version = 0;
 constexpr std::uint64_t read_only = 1, is_copied = 2;  // bits of `flags`
-constexpr std::int32_t cpu = 1, cuda_host = 3;         // device types whose memory the CPU can use
+// Device types whose memory the CPU can use, and those of GPUs.
+constexpr std::int32_t cpu = 1, cuda_host = 3, cuda = 2, cuda_managed = 13;
 
 struct Device {
   std::int32_t type;
@@ -74,6 +79,7 @@ void with_gil(F&& f) {
 
 // Foreign memory: its layout in bytes.
 struct ForeignView {
+  Device device;
   char* data = nullptr;  // the first element
   Dims shape;
   Dims strides;  // bytes
@@ -105,6 +111,7 @@ void copy_bytes(char*& out, const char* in, const ForeignView& view, int axis) {
   }
 }
 
+// Of memory on the host.
 Array copied(const ForeignView& view) {
   Array out = empty(view.shape, view.dtype, Device{});
   char* to = out.data();
@@ -129,6 +136,7 @@ Array shared(const ForeignView& view, bool writable, void (*deleter)(Storage*), 
   auto* storage = new Storage;
   storage->data = view.data + lowest * size;
   storage->bytes = static_cast<std::size_t>((highest - lowest + 1) * size);
+  storage->device = view.device;
   storage->writable = writable;
   storage->deleter = deleter;
   storage->context = context;
@@ -175,6 +183,7 @@ DType dtype_of_format(const char* format, Py_ssize_t size) {
     case 'N':
       wanted = Kind::unsigned_;
       break;
+    case 'e':
     case 'f':
     case 'd':
       wanted = Kind::real;
@@ -259,6 +268,12 @@ namespace {
 
 // ---- the buffer protocol, out -----------------------------------------------------------------
 
+// What asks for host memory is told that copies between devices are not made unasked.
+[[noreturn]] void refuse_host_access(const Array& x) {
+  type_error("an array on ", x.device(),
+             " has no memory that the CPU can read; use to_device('cpu') first");
+}
+
 bool is_column_major(const Layout& layout) {
   std::int64_t step = 1;
   for (int i = 0; i < layout.ndim() && layout.size > 1; ++i) {
@@ -273,10 +288,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = nullptr;
     const Array& x = array_of(self);
     const auto refuse = [](const auto&... parts) { raise(ErrorKind::buffer, parts...); };
-    if (x.device().type != DeviceType::cpu) {
-      refuse("the buffer protocol is for memory of the CPU; this array is on ", x.device(),
-             ": use to_device('cpu') first");
-    }
+    if (x.device().type != DeviceType::cpu) refuse_host_access(x);
     const bool readonly = !x.writable() || x.layout.has_repeats();
     if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && readonly) refuse("the array is read-only");
     const bool row_major = x.layout.is_contiguous();
@@ -367,6 +379,28 @@ PyObject* make_capsule(Array array, std::uint64_t flags) {
   return capsule;
 }
 
+// The handle of a CUDA stream: 1 and 2 are the default streams, 0 could be either.
+std::uintptr_t stream_from(PyObject* object) {
+  std::int64_t stream;
+  if (!int64_from(object, stream)) {
+    type_error("a CUDA stream is named by an int, not ", type_name(object));
+  }
+  if (stream <= 0) {
+    value_error("stream must be 1, 2 or the handle of a CUDA stream, or -1, not ", stream);
+  }
+  return static_cast<std::uintptr_t>(stream);
+}
+
+// Has the consumer's stream wait for what has been done to x; -1 means that it takes care itself.
+void let_wait(const Array& x, PyObject* stream) {
+  if (x.device().type == DeviceType::cpu) {
+    value_error("stream must be None: the CPU has no streams");
+  }
+  std::int64_t number;
+  if (int64_from(stream, number) && number == -1) return;
+  backend_of(x).let_wait(stream_from(stream));
+}
+
 // A pair of ints, or of what int() takes, such as members of an enum.
 bool int_pair(PyObject* object, long& first, long& second) {
   if (!PyTuple_Check(object) && !PyList_Check(object)) return false;
@@ -397,9 +431,7 @@ PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     const auto [stream, max_version, dl_device, copy_argument] = given;
     Array x = array_of(self);
     const std::optional<bool> wants_copy = optional_bool(copy_argument);
-    if (stream && stream != Py_None && x.device().type == DeviceType::cpu) {
-      value_error("stream must be None: the CPU has no streams");
-    }
+    if (stream && stream != Py_None) let_wait(x, stream);
     long major = 0, minor = 0;
     if (max_version && max_version != Py_None && !int_pair(max_version, major, minor)) {
       type_error("max_version is a tuple (major, minor) or None, not ", type_name(max_version));
@@ -422,10 +454,7 @@ PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, 
             raise(ErrorKind::buffer, "an array on ", device,
                   " can reach the CPU by a copy only, and copy is False");
           }
-          Array host = empty(x.shape(), x.dtype, Device{});
-          const Array source = contiguous(x);
-          backend_of(source).copy_to_host(source, host.data());
-          x = std::move(host);
+          x = astype(x, x.dtype, false, Device{});
           is_copy = true;
         }
       }
@@ -483,6 +512,16 @@ void release_managed(Storage* storage) {
   delete storage;
 }
 
+// Our name of one of DLPack's devices; false for those whose memory no engine can use.
+bool usable_device(long type, long id, Device& out) {
+  if (type == dlpack::cpu || type == dlpack::cuda_host) {
+    out = {};
+    return true;
+  }
+  out = {DeviceType::cuda, static_cast<std::int32_t>(id)};
+  return type == dlpack::cuda || type == dlpack::cuda_managed;
+}
+
 // The array in a capsule, which is consumed even when the array cannot be used.
 template <class M>
 Array consume(PyObject* capsule, std::optional<bool> wants_copy) {
@@ -502,11 +541,11 @@ Array consume(PyObject* capsule, std::optional<bool> wants_copy) {
     is_copy = managed->flags & dlpack::is_copied;
   }
   const dlpack::Tensor& tensor = managed->tensor;
-  if (tensor.device.type != dlpack::cpu && tensor.device.type != dlpack::cuda_host) {
+  ForeignView view;
+  if (!usable_device(tensor.device.type, tensor.device.id, view.device)) {
     raise(ErrorKind::buffer, "the producer's memory is on DLPack's device (", tensor.device.type,
           ", ", tensor.device.id, "), which arrayx cannot use");
   }
-  ForeignView view;
   view.dtype = dtype_of_dlpack(tensor.dtype);
   view.shape.assign(tensor.shape, tensor.shape + tensor.ndim);
   check_shape(view.shape);
@@ -516,16 +555,17 @@ Array consume(PyObject* capsule, std::optional<bool> wants_copy) {
   for (std::int64_t& stride : view.strides) stride *= itemsize(view.dtype);
   view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
   if (row_major.size == 0) view.data = nullptr;
-  if (wants_copy == true && !is_copy) return copied(view);
+  const bool on_host = view.device == Device{};
+  if (wants_copy == true && !is_copy && on_host) return copied(view);
   if (const char* reason = obstacle(view)) {
-    if (wants_copy == false) {
+    if (wants_copy == false || !on_host) {
       raise(ErrorKind::buffer, "the producer's memory cannot be used without a copy: ", reason);
     }
     return copied(view);
   }
   Array out = shared(view, writable, release_managed<M>, managed);
   owner.release();
-  return out;
+  return wants_copy == true && !is_copy ? copy(out) : out;
 }
 
 }  // namespace
@@ -538,31 +578,50 @@ Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<
   if (!int_pair(location.get(), type, id)) {
     type_error("__dlpack_device__() of ", type_name(object), " did not return a pair of ints");
   }
-  const bool on_host = type == dlpack::cpu || type == dlpack::cuda_host;
-  if (!on_host && !(device && device->type == DeviceType::cpu)) {
-    raise(ErrorKind::buffer, "the object is on DLPack's device (", type, ", ", id,
-          "), which arrayx cannot use; pass device='cpu' to have it copied");
+  // Where the memory stays; what no engine can use is brought to the CPU by its producer.
+  Device source;
+  std::string obstacle;
+  if (!usable_device(type, id, source)) {
+    obstacle = "which arrayx cannot use";
+  } else {
+    try {
+      backend(source);
+    } catch (const Error& error) {
+      obstacle = error.what();
+    }
   }
+  if (!obstacle.empty() && !(device && *device == Device{})) {
+    raise(ErrorKind::buffer, "the object is on DLPack's device (", type, ", ", id, "), ", obstacle,
+          "; pass device='cpu' to have it copied");
+  }
+  const bool to_host = !obstacle.empty(), on_gpu = !to_host && source.type == DeviceType::cuda;
   // Made once: what every call says by keyword, and the names for each choice of them.
   static PyObject* const method = PyUnicode_InternFromString("__dlpack__");
   static PyObject* const version =
       Py_BuildValue("(ii)", dlpack::major_version, dlpack::minor_version);
   static PyObject* const cpu = Py_BuildValue("(ii)", dlpack::cpu, 0);
-  static PyObject* const names[2][2] = {
+  static PyObject* const default_stream = PyLong_FromLong(1);  // the one that the engine uses
+  static PyObject* const names[3][2] = {
       {Py_BuildValue("(s)", "max_version"), Py_BuildValue("(ss)", "max_version", "copy")},
       {Py_BuildValue("(ss)", "max_version", "dl_device"),
-       Py_BuildValue("(sss)", "max_version", "dl_device", "copy")}};
+       Py_BuildValue("(sss)", "max_version", "dl_device", "copy")},
+      {Py_BuildValue("(ss)", "max_version", "stream"),
+       Py_BuildValue("(sss)", "max_version", "stream", "copy")}};
   PyObject* arguments[4] = {object, version};
   int count = 2;
-  if (!on_host) arguments[count++] = cpu;
+  if (to_host) arguments[count++] = cpu;
+  if (on_gpu) arguments[count++] = default_stream;
   if (wants_copy) arguments[count++] = *wants_copy ? Py_True : Py_False;
+  const int case_ = to_host ? 1 : on_gpu ? 2 : 0;
   Ref capsule(
-      PyObject_VectorcallMethod(method, arguments, 1, names[!on_host][wants_copy.has_value()]));
+      PyObject_VectorcallMethod(method, arguments, 1, names[case_][wants_copy.has_value()]));
   if (!capsule) {
     // A producer older than these keywords.
-    if (!PyErr_ExceptionMatches(PyExc_TypeError) || !on_host) throw PythonError{};
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) || to_host) throw PythonError{};
     PyErr_Clear();
-    capsule = checked(PyObject_CallMethodNoArgs(object, method));
+    static PyObject* const only_stream = Py_BuildValue("(s)", "stream");
+    PyObject* older[] = {object, default_stream};
+    capsule = checked(PyObject_VectorcallMethod(method, older, 1, on_gpu ? only_stream : nullptr));
   }
   Array out;
   if (PyCapsule_IsValid(capsule.get(), dlpack::ManagedVersioned::name)) {
@@ -578,11 +637,106 @@ Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<
       raise(ErrorKind::buffer, "an array on ", out.device(), " can reach ", *device,
             " by a copy only, and copy is False");
     }
-    Array moved = empty(out.shape(), out.dtype, *device);
-    backend(*device).copy_from_host(contiguous(out).data(), moved);
-    out = std::move(moved);
+    out = astype(out, out.dtype, false, *device);
   }
   return out;
+}
+
+// ---- __cuda_array_interface__ -------------------------------------------------------------------
+
+PyObject* array_cuda_interface(PyObject* self, void*) {
+  try {
+    const Array& x = array_of(self);
+    if (x.device().type != DeviceType::cuda) {
+      PyErr_SetString(PyExc_AttributeError,
+                      "only arrays on a CUDA device have __cuda_array_interface__");
+      return nullptr;
+    }
+    Dims bytes = x.strides();
+    for (std::int64_t& stride : bytes) stride *= x.itemsize();
+    const Ref shape(to_python(x.shape()));
+    const Ref strides(x.layout.is_contiguous() ? Py_NewRef(Py_None) : to_python(bytes));
+    const auto address = reinterpret_cast<std::uintptr_t>(x.size() > 0 ? x.data() : nullptr);
+    return Py_BuildValue(
+        "{s:O,s:s#,s:(KO),s:O,s:i,s:i}", "shape", shape.get(), "typestr",
+        info(x.dtype).typestring.data(), static_cast<Py_ssize_t>(info(x.dtype).typestring.size()),
+        "data", static_cast<unsigned long long>(address), x.writable() ? Py_False : Py_True,
+        "strides", strides.get(), "version", 3, "stream", 1);
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+namespace {
+
+void release_object(Storage* storage) {
+  with_gil([&] { Py_DECREF(static_cast<PyObject*>(storage->context)); });
+  delete storage;
+}
+
+// The device whose memory an address is.
+Device device_of_memory(const void* address) {
+  for (Device d : devices()) {
+    if (backend(d).owns(address)) return d;
+  }
+  raise(ErrorKind::buffer,
+        "the memory that __cuda_array_interface__ names is on no device that arrayx can use");
+}
+
+}  // namespace
+
+bool from_cuda_interface(PyObject* object, Array& out) {
+  const Ref interface = find_attribute(object, "__cuda_array_interface__");
+  if (!interface) return false;
+  if (!PyDict_Check(interface.get())) {
+    type_error("__cuda_array_interface__ of ", type_name(object), " is not a dict");
+  }
+  // Borrowed; null for what is absent or None.
+  const auto entry = [&](const char* name) -> PyObject* {
+    PyObject* value = PyDict_GetItemString(interface.get(), name);
+    return value == Py_None ? nullptr : value;
+  };
+  if (entry("mask")) type_error("arrays with a mask have no counterpart in arrayx");
+  ForeignView view;
+  PyObject *const shape = entry("shape"), *const type = entry("typestr"),
+                  *const data = entry("data"), *const strides = entry("strides");
+  if (!shape || !type || !data || !PyUnicode_Check(type) || !PyTuple_Check(data) ||
+      PyTuple_GET_SIZE(data) != 2 || !dims_from(shape, view.shape)) {
+    type_error("__cuda_array_interface__ of ", type_name(object), " lacks shape, typestr or data");
+  }
+  const auto row = std::find_if(dtype_table.begin(), dtype_table.end(), [&](const DTypeInfo& r) {
+    return PyUnicode_CompareWithASCIIString(type, std::string(r.typestring).c_str()) == 0;
+  });
+  if (row == dtype_table.end()) {
+    const char* text = PyUnicode_AsUTF8(type);
+    if (!text) throw PythonError{};
+    type_error("no dtype of arrayx matches the elements, typestr '", text, "'");
+  }
+  view.dtype = row->dtype;
+  check_shape(view.shape);
+  view.data = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(data, 0)));
+  if (!view.data && PyErr_Occurred()) throw PythonError{};
+  const int writable = PyObject_Not(PyTuple_GET_ITEM(data, 1));
+  if (writable < 0) throw PythonError{};
+  if (!strides) {
+    view.strides = Layout::contiguous(view.shape).strides;
+    for (std::int64_t& stride : view.strides) stride *= itemsize(view.dtype);
+  } else if (!dims_from(strides, view.strides) || view.strides.size() != view.shape.size()) {
+    type_error("strides of ", type_name(object), " do not fit its shape");
+  }
+  if (checked_size(view.shape) == 0) {  // of no memory, nothing says on which device
+    out = empty(view.shape, view.dtype, {DeviceType::cuda, 0});
+    return true;
+  }
+  if (const char* reason = obstacle(view)) {
+    raise(ErrorKind::buffer, "the memory of ", type_name(object), " cannot be used: ", reason);
+  }
+  view.device = device_of_memory(view.data);
+  if (PyObject* stream = entry("stream")) backend(view.device).wait_for(stream_from(stream));
+  out = shared(view, writable != 0, release_object, object);
+  Py_INCREF(object);
+  return true;
 }
 
 // ---- NumPy --------------------------------------------------------------------------------------
@@ -596,6 +750,7 @@ PyObject* array_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, P
       if (given[i]) type_error("__array__() got ", i == 0 ? "dtype" : "copy", " twice");
       given[i] = args[i];
     }
+    if (array_of(self).device().type != DeviceType::cpu) refuse_host_access(array_of(self));
     const Ref numpy = checked(PyImport_ImportModule("numpy"));
     const Ref buffer = checked(PyMemoryView_FromObject(self));
     Ref array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", buffer.get()));

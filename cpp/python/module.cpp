@@ -50,6 +50,14 @@ void bind_process(py::module_& module) {
       "isa($module, /)\n--\n\nThe instruction set in use on the CPU.");
   module.def("thread_count", &cpu::thread_count,
              "thread_count($module, /)\n--\n\nThreads that a loop on the CPU may use.");
+  module.def(
+      "devices",
+      [] {
+        py::list out;
+        for (Device d : devices()) out.append(py::reinterpret_steal<py::object>(to_python(d)));
+        return out;
+      },
+      "devices($module, /)\n--\n\nThe devices there are, the CPU first.");
   module.def("default_device", &default_device, "default_device($module, /)\n--\n\n");
   module.def("set_default_device", &set_default_device, py::arg("device"),
              "set_default_device($module, /, device)\n--\n\n"

@@ -1,5 +1,5 @@
 // What `python -m arrayx` prints of the compiled part: compiler, instruction sets, threads,
-// OpenBLAS.
+// OpenBLAS, CUDA.
 #include <dlfcn.h>
 #if defined(_OPENMP)
 #include <omp.h>
@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "../backend.hpp"
 #include "../cpu/blas.hpp"
 #include "../cpu/isa.hpp"
 #include "../cpu/kernels.hpp"
@@ -72,6 +73,24 @@ py::dict openblas_report() {
   return out;
 }
 
+// Opens the CUDA library where it is not open yet.
+py::dict cuda_report() {
+  py::dict out;
+  out["library"] = cuda_library();
+  py::list names;
+  try {
+    backend({DeviceType::cuda, 0});
+    for (Device d : devices()) {
+      if (d.type == DeviceType::cuda) names.append(backend(d).description());
+    }
+    out["error"] = py::none();
+  } catch (const Error& error) {
+    out["error"] = error.what();
+  }
+  out["devices"] = names;
+  return out;
+}
+
 }  // namespace
 
 void bind_report(py::module_& module) {
@@ -79,6 +98,9 @@ void bind_report(py::module_& module) {
              "report($module, /)\n--\n\nCompiler, instruction sets and threads, by name.");
   module.def("openblas_report", openblas_report,
              "openblas_report($module, /)\n--\n\nOpenBLAS's version, core and threads, by name.");
+  module.def(
+      "cuda_report", cuda_report,
+      "cuda_report($module, /)\n--\n\nThe CUDA library, its devices, or why there are none.");
 }
 
 }  // namespace arrayx::python

@@ -212,6 +212,92 @@ ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 ou
   }
 }
 
+// Rows of items of 1 or 2 bytes that a strip takes at once: in wide registers, as many squares side
+// by side as they have parts of 16 bytes. Elsewhere a strip is a square.
+template <class T>
+inline constexpr int strip_rows =
+    sizeof(T) <= 2 ? ops::vector_bytes / static_cast<int>(sizeof(T)) : square_side<T>;
+// Items of two vectors by turns within each 16 bytes, from their lower or upper halves.
+template <int Half, class T, int N, int... I>
+ARRAYX_HD Vec<T, N> interleave_parts(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
+  constexpr int part = 16 / static_cast<int>(sizeof(T));
+  return Vec<T, N>(__builtin_shufflevector(
+      a.v, b.v, (I / part * part + Half * part / 2 + I % part / 2 + (I % 2) * N)...));
+}
+// The 16 bytes from 16 * Part on. Through memory, as GCC 12 has it otherwise, a store of a whole
+// register is waited for.
+template <int Part, class V>
+ARRAYX_HD void store_part(V a, char* out) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    const __m128i x = _mm512_extracti32x4_epi32(__builtin_bit_cast(__m512i, a.v), Part);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), x);
+    return;
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    const __m128i x = _mm256_extracti128_si256(__builtin_bit_cast(__m256i, a.v), Part % 2);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), x);
+    return;
+  }
+#endif
+  __builtin_memcpy(out, reinterpret_cast<const char*>(&a.v) + 16 * Part, 16);
+}
+template <class T>
+ARRAYX_HD void transpose_wide(const char* in, i64 in_column, char* out, i64 out_row) {
+  constexpr int n = 16 / static_cast<int>(sizeof(T)), width = strip_rows<T>;
+  using V = Vec<T, width>;
+  using Indices = std::make_integer_sequence<int, width>;
+  V a[n], b[n];
+  ARRAYX_UNROLL
+  for (int i = 0; i < n; ++i) a[i] = V::load(in + i * in_column);
+  ARRAYX_UNROLL
+  for (int round = 1; round < n; round *= 2) {
+    ARRAYX_UNROLL
+    for (int i = 0; i < n / 2; ++i) {
+      b[2 * i] = interleave_parts<0>(a[i], a[i + n / 2], Indices{});
+      b[2 * i + 1] = interleave_parts<1>(a[i], a[i + n / 2], Indices{});
+    }
+    ARRAYX_UNROLL
+    for (int i = 0; i < n; ++i) a[i] = b[i];
+  }
+  ARRAYX_UNROLL
+  for (int i = 0; i < n; ++i) {
+    char* const q = out + i * out_row;
+    store_part<0>(a[i], q);
+    if constexpr (width >= 2 * n) store_part<1>(a[i], q + n * out_row);
+    if constexpr (width >= 4 * n) {
+      store_part<2>(a[i], q + 2 * n * out_row);
+      store_part<3>(a[i], q + 3 * n * out_row);
+    }
+  }
+}
+
+// `rows` rows, strip_rows or square_side, of `columns` items, a multiple of square_side.
+template <class T>
+ARRAYX_HD void transpose_strip(const char* in, i64 in_column, char* out, i64 out_row, i64 rows,
+                               i64 columns) {
+  constexpr i64 n = square_side<T>, size = sizeof(T);
+  for (i64 c = 0; c < columns; c += n) {
+    if constexpr (size <= 2) {
+      if (rows == strip_rows<T>) {
+        constexpr i64 wide = 16 / size;
+        for (i64 i = c; i < c + n; i += wide) {
+          transpose_wide<T>(in + i * in_column, in_column, out + i * size, out_row);
+        }
+        continue;
+      }
+    }
+    transpose_square<T>(in + c * in_column, in_column, out + c * size, out_row);
+  }
+}
+// How many rows to take next of those left.
+template <class T>
+ARRAYX_HD i64 next_rows(i64 left) {
+  return left >= strip_rows<T> ? strip_rows<T> : left >= square_side<T> ? square_side<T> : 0;
+}
+
 template <class T>
 ARRAYX_HD void copy_item(const char* in, char* out) {
   T item;
@@ -229,14 +315,52 @@ ARRAYX_HD void copy_items(const char* in, Strides2D si, char* out, Strides2D so,
   }
 }
 
+ARRAYX_HD i64 magnitude(i64 x) {
+  return x < 0 ? -x : x;
+}
+
 // How many of the input's rows ahead a transpose fetches. A loop that goes on along them reads a
 // line or two of each, which no hardware prefetcher follows.
 inline constexpr i64 fetched_rows = 32;
+
+// Items of 2 or 4 rows by turns: how many of each have been taken.
+template <class T>
+ARRAYX_HD i64 interleave_rows(const char* in, i64 in_column, char* out, i64 rows, i64 columns) {
+  i64 r = 0;
+  if constexpr (sizeof(T) < 16) {
+    constexpr i64 size = sizeof(T), lanes = ops::vector_bytes / size;
+    using V = Vec<T, static_cast<int>(lanes)>;
+    using Indices = std::make_integer_sequence<int, static_cast<int>(lanes)>;
+    const auto row = [&](i64 c) { return V::load(in + c * in_column + r * size); };
+    const auto put = [&](V a, V b, char* to) {
+      interleave_half<0>(a, b, Indices{}).store(to);
+      interleave_half<1>(a, b, Indices{}).store(to + sizeof(V));
+    };
+    for (; r + lanes <= rows; r += lanes) {
+      char* q = out + r * columns * size;
+      if (columns == 2) {
+        put(row(0), row(1), q);
+      } else {
+        const V a = row(0), b = row(1), c = row(2), d = row(3);
+        put(interleave_half<0>(a, c, Indices{}), interleave_half<0>(b, d, Indices{}), q);
+        put(interleave_half<1>(a, c, Indices{}), interleave_half<1>(b, d, Indices{}),
+            q + 2 * sizeof(V));
+      }
+    }
+  }
+  return r;
+}
 
 // out[r][c] = in[r][c] where `in` is contiguous along r and `out` along c.
 template <class T>
 void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns) {
   constexpr i64 n = square_side<T>, size = sizeof(T);
+  if ((columns == 2 || columns == 4) && out_row == columns * size) {
+    const i64 done = interleave_rows<T>(in, in_column, out, rows, columns);
+    copy_items<T>(in + done * size, {size, in_column}, out + done * out_row, {out_row, size},
+                  rows - done, columns);
+    return;
+  }
   const i64 whole = rows / n * n;
   i64 c = 0;
   for (; c + n <= columns; c += n) {
@@ -246,14 +370,189 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
       const char* ahead = p + (i + fetched_rows) * in_column;
       for (i64 b = 0; b < rows * size; b += line_bytes) __builtin_prefetch(ahead + b, 0, 2);
     }
-    for (i64 r = 0; r < whole; r += n) {
-      transpose_square<T>(p + r * size, in_column, q + r * out_row, out_row);
+    for (i64 r = 0, step; (step = next_rows<T>(rows - r)) != 0; r += step) {
+      transpose_strip<T>(p + r * size, in_column, q + r * out_row, out_row, step, n);
     }
   }
   copy_items<T>(in + c * in_column, {size, in_column}, out + c * size, {out_row, size}, whole,
                 columns - c);
   copy_items<T>(in + whole * size, {size, in_column}, out + whole * out_row, {out_row, size},
                 rows - whole, columns);
+}
+
+// ---- stepped rows: out[i] = in[i * step]
+// ---------------------------------------------------------------
+
+// Every Step-th item of Step vectors in a row.
+template <int Step, class V, int... I>
+ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
+  constexpr int n = sizeof...(I);
+  if constexpr (Step == 2) {
+    return V(__builtin_shufflevector(a[0].v, a[1].v, (2 * I)...));
+  } else if constexpr (Step == 3) {
+    const V two(__builtin_shufflevector(a[0].v, a[1].v, (3 * I < 2 * n ? 3 * I : 0)...));
+    return V(__builtin_shufflevector(two.v, a[2].v, (3 * I < 2 * n ? I : 3 * I - n)...));
+  } else {
+    const V two[2] = {every<2>(a, lanes), every<2>(a + 2, lanes)};
+    return every<2>(two, lanes);
+  }
+}
+
+// Whether the level has shuffles of these items; without, one item after the other is faster.
+template <class T>
+inline constexpr bool shuffled = sizeof(T) < 16 && (sizeof(T) >= 4 || ops::vector_bytes >= 32);
+
+// Both return how many items they have copied. Nothing behind the last item is read.
+template <class T, int Step>
+ARRAYX_HD i64 copy_every(const char* in, char* out, i64 n) {
+  i64 i = 0;
+  if constexpr (shuffled<T>) {
+    constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
+    using V = Vec<T, lanes>;
+    for (; i + lanes < n; i += lanes) {
+      V a[Step];
+      ARRAYX_UNROLL
+      for (int j = 0; j < Step; ++j) a[j] = V::load(in + (i * Step + j * lanes) * i64{sizeof(T)});
+      every<Step>(a, std::make_integer_sequence<int, lanes>{}).store(out + i * i64{sizeof(T)});
+    }
+  }
+  return i;
+}
+template <class V, int... I>
+ARRAYX_HD V reversed(V a, std::integer_sequence<int, I...>) {
+  return V(__builtin_shufflevector(a.v, a.v, (static_cast<int>(sizeof...(I)) - 1 - I)...));
+}
+template <class T>
+ARRAYX_HD i64 copy_backwards(const char* in, char* out, i64 n) {
+  i64 i = 0;
+  if constexpr (shuffled<T>) {
+    constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
+    using V = Vec<T, lanes>;
+    for (; i + lanes <= n; i += lanes) {
+      const V a = V::load(in - (i + lanes - 1) * i64{sizeof(T)});
+      reversed(a, std::make_integer_sequence<int, lanes>{}).store(out + i * i64{sizeof(T)});
+    }
+  }
+  return i;
+}
+
+template <class T>
+void pack_row(const char* in, i64 step, char* out, i64 n) {
+  constexpr i64 size = sizeof(T);
+  i64 done = 0;
+  switch (step) {
+    case 2 * size:
+      done = copy_every<T, 2>(in, out, n);
+      break;
+    case 3 * size:
+      done = copy_every<T, 3>(in, out, n);
+      break;
+    case 4 * size:
+      done = copy_every<T, 4>(in, out, n);
+      break;
+    case -size:
+      done = copy_backwards<T>(in, out, n);
+      break;
+    default:
+      break;
+  }
+  copy_items<T>(in + done * step, {0, step}, out + done * size, {0, size}, 1, n - done);
+}
+
+// Items of a row to every Step-th place, without touching what lies between: with masked stores
+// where the level has them.
+template <class T, int Step, int J, class V, int... I>
+ARRAYX_HD V spread(V a, std::integer_sequence<int, I...>) {
+  return V(__builtin_shufflevector(a.v, a.v, ((J * static_cast<int>(sizeof...(I)) + I) / Step)...));
+}
+template <class T, int Step>
+ARRAYX_HD i64 copy_to_every(const char* in, char* out, i64 n) {
+  i64 i = 0;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    constexpr int lanes = 64 / static_cast<int>(sizeof(T));
+    using V = Vec<T, lanes>;
+    using Indices = std::make_integer_sequence<int, lanes>;
+    const auto put = [](V x, char* to, int first) {
+      unsigned mask = 0;
+      for (int l = 0; l < lanes; ++l) mask |= ((first + l) % Step == 0 ? 1u : 0u) << l;
+      const __m512i items = __builtin_bit_cast(__m512i, x.v);
+      if constexpr (sizeof(T) == 4) {
+        _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), items);
+      } else {
+        _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), items);
+      }
+    };
+    for (; i + lanes <= n; i += lanes) {
+      const V a = V::load(in + i * i64{sizeof(T)});
+      char* q = out + i * Step * i64{sizeof(T)};
+      put(spread<T, Step, 0>(a, Indices{}), q, 0);
+      put(spread<T, Step, 1>(a, Indices{}), q + 64, lanes);
+      if constexpr (Step > 2) put(spread<T, Step, 2>(a, Indices{}), q + 128, 2 * lanes);
+      if constexpr (Step > 3) put(spread<T, Step, 3>(a, Indices{}), q + 192, 3 * lanes);
+    }
+  }
+#else
+  (void)in, (void)out, (void)n;
+#endif
+  return i;
+}
+template <class T>
+void unpack_row(const char* in, char* out, i64 step, i64 n) {
+  constexpr i64 size = sizeof(T);
+  i64 done = 0;
+  switch (step) {
+    case 2 * size:
+      done = copy_to_every<T, 2>(in, out, n);
+      break;
+    case 3 * size:
+      done = copy_to_every<T, 3>(in, out, n);
+      break;
+    case 4 * size:
+      done = copy_to_every<T, 4>(in, out, n);
+      break;
+    default:
+      break;
+  }
+  copy_items<T>(in + done * size, {0, size}, out + done * step, {0, step}, 1, n - done);
+}
+
+// Each of n items Times times, one after the other.
+template <class T, int Times>
+ARRAYX_HD i64 repeat_each(const char* in, char* out, i64 n) {
+  i64 i = 0;
+  if constexpr (shuffled<T>) {
+    constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
+    using V = Vec<T, lanes>;
+    using Indices = std::make_integer_sequence<int, lanes>;
+    for (; i + lanes <= n; i += lanes) {
+      const V a = V::load(in + i * i64{sizeof(T)});
+      char* q = out + i * Times * i64{sizeof(T)};
+      spread<T, Times, 0>(a, Indices{}).store(q);
+      spread<T, Times, 1>(a, Indices{}).store(q + sizeof(V));
+      if constexpr (Times > 2) spread<T, Times, 2>(a, Indices{}).store(q + 2 * sizeof(V));
+      if constexpr (Times > 3) spread<T, Times, 3>(a, Indices{}).store(q + 3 * sizeof(V));
+    }
+  }
+  return i;
+}
+
+// Transposes where the input's rows are stepped too: tiles are packed along them first.
+template <class T>
+void transpose_stepped(const char* in, Strides2D si, char* out, i64 out_row, i64 rows,
+                       i64 columns) {
+  constexpr i64 size = sizeof(T), side = 32;
+  alignas(64) char tile[side * side * size];
+  for (i64 r = 0; r < rows; r += side) {
+    const i64 down = rows - r < side ? rows - r : side;
+    for (i64 c = 0; c < columns; c += side) {
+      const i64 across = columns - c < side ? columns - c : side;
+      for (i64 i = 0; i < across; ++i) {
+        pack_row<T>(in + r * si.row + (c + i) * si.column, si.row, tile + i * side * size, down);
+      }
+      transpose<T>(tile, side * size, out + r * out_row + c * size, out_row, down, across);
+    }
+  }
 }
 
 // Writes an item n times: whole vectors, of which the last may cover what the one before wrote.
@@ -265,9 +564,17 @@ ARRAYX_HD void repeat(const char* in, char* out, i64 n) {
     for (i64 b = 0; b < bytes; b += size) copy_item<T>(in, out + b);
     return;
   }
-  char pattern[width];
-  for (i64 b = 0; b < width; b += size) copy_item<T>(in, pattern + b);
-  const auto v = Vec<u8, width>::load(pattern);
+  using Bytes = Vec<u8, width>;
+  Bytes v;
+  if constexpr (sizeof(T) == 16) {
+    char pattern[width];
+    for (i64 b = 0; b < width; b += size) copy_item<T>(in, pattern + b);
+    v = Bytes::load(pattern);
+  } else {
+    T item;
+    __builtin_memcpy(&item, in, sizeof item);
+    v = ops::bit_cast<Bytes>(Vec<T, width / size>(item));
+  }
   for (i64 b = 0; b + width <= bytes; b += width) v.store(out + b);
   v.store(out + bytes - width);
 }
@@ -285,15 +592,28 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
     }
     copy_items<T>(in, {si.row, size}, out, {so.row, size}, rows, columns);
   } else if (so.column == size && si.column == 0) {
-    for (i64 r = 0; r < rows; ++r) repeat<T>(in + r * si.row, out + r * so.row, columns);
+    i64 r = 0;
+    if (si.row == size && so.row == columns * size) {
+      if (columns == 2) r = repeat_each<T, 2>(in, out, rows);
+      if (columns == 3) r = repeat_each<T, 3>(in, out, rows);
+      if (columns == 4) r = repeat_each<T, 4>(in, out, rows);
+    }
+    for (; r < rows; ++r) repeat<T>(in + r * si.row, out + r * so.row, columns);
   } else if (so.column == size && si.row == size) {
     transpose<T>(in, si.column, out, so.row, rows, columns);
   } else if (so.row == size && si.column == size) {
     transpose<T>(in, si.row, out, so.column, columns, rows);
+  } else if (so.column == size && rows >= 8 && columns >= 8 &&
+             magnitude(si.row) < magnitude(si.column)) {
+    transpose_stepped<T>(in, si, out, so.row, rows, columns);
   } else if (so.column == size) {
-    copy_items<T>(in, si, out, {so.row, size}, rows, columns);
+    for (i64 r = 0; r < rows; ++r) {
+      pack_row<T>(in + r * si.row, si.column, out + r * so.row, columns);
+    }
   } else if (si.column == size) {
-    copy_items<T>(in, {si.row, size}, out, so, rows, columns);
+    for (i64 r = 0; r < rows; ++r) {
+      unpack_row<T>(in + r * si.row, out + r * so.row, so.column, columns);
+    }
   } else {
     copy_items<T>(in, si, out, so, rows, columns);
   }
@@ -329,31 +649,23 @@ void stream_fence() {
 #endif
 }
 
-// How far ahead of a transpose its input is fetched: with 64 rows of 16 KiB it reads memory two to
-// three times as fast as the hardware's prefetching alone, which follows some 16 rows.
-inline constexpr i64 fetch_ahead = 256;
-
-// Rows [r, r + n) of `columns` items, a multiple of n, as a block of pitch `pitch`.
-template <class T>
-ARRAYX_HD void transpose_squares(const char* in, i64 in_column, char* out, i64 pitch, i64 columns) {
-  constexpr i64 n = square_side<T>;
-  for (i64 c = 0; c < columns; c += n) {
-    transpose_square<T>(in + c * in_column, in_column, out + c * i64{sizeof(T)}, pitch);
-  }
-}
+// How far ahead of a transpose its input is fetched: it reads memory two to three times as fast as
+// with the hardware's prefetching alone, which follows some 16 rows.
+inline constexpr i64 fetch_ahead = 128;
 
 template <class T>
 void stream_transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns,
                       bool first, i64 beyond, const char* next) {
   constexpr i64 size = sizeof(T), n = square_side<T>, line = line_bytes / size;
+  constexpr i64 most_rows = strip_rows<T>;
   const bool aligned = to_next_line(out) == 0 && out_row % line_bytes == 0 && columns % line == 0;
   // Rows that start anywhere in a line: each writes the lines that start among its columns and
   // reads the last one's end from the columns beyond.
   const i64 available = columns + std::min(beyond, line);
-  alignas(64) char block[n * (most_streamed_columns + line) * size];
+  alignas(64) char block[most_rows * (most_streamed_columns + line) * size];
   const i64 pitch = (available * size + line_bytes - 1) / line_bytes * line_bytes;
   i64 r = 0;
-  for (; r + n <= rows; r += n) {
+  for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
     const char* p = in + r * size;
     char* q = out + r * out_row;
     if (r * size % line_bytes == 0) {
@@ -367,17 +679,17 @@ void stream_transpose(const char* in, i64 in_column, char* out, i64 out_row, i64
       }
     } else if (aligned) {
       for (i64 c = 0; c < columns; c += line) {
-        transpose_squares<T>(p + c * in_column, in_column, block, line_bytes, line);
-        for (i64 i = 0; i < n; ++i) {
+        transpose_strip<T>(p + c * in_column, in_column, block, line_bytes, step, line);
+        for (i64 i = 0; i < step; ++i) {
           stream_lines(block + i * line_bytes, q + i * out_row + c * size, line_bytes);
         }
       }
     } else {
       const i64 whole = available / n * n;
-      transpose_squares<T>(p, in_column, block, pitch, whole);
+      transpose_strip<T>(p, in_column, block, pitch, step, whole);
       copy_items<T>(p + whole * in_column, {size, in_column}, block + whole * size, {pitch, size},
-                    n, available - whole);
-      for (i64 i = 0; i < n; ++i) {
+                    step, available - whole);
+      for (i64 i = 0; i < step; ++i) {
         char* to = q + i * out_row;
         const i64 skip = first ? 0 : to_next_line(to);
         i64 end = columns * size + (beyond > 0 ? to_next_line(to + columns * size) : 0);
@@ -397,6 +709,46 @@ void stream_transpose(const char* in, i64 in_column, char* out, i64 out_row, i64
     copy_items<T>(in + r * size, {size, in_column}, block, {pitch, size}, 1, available);
     if (skip < end) std::memcpy(to + skip, block + skip, end - skip);
   }
+}
+
+// ---- ranges
+// ----------------------------------------------------------------------------------------------
+
+template <class T, int... I>
+ARRAYX_HD Vec<T, static_cast<int>(sizeof...(I))> counted(std::integer_sequence<int, I...>) {
+  return Vec<T, static_cast<int>(sizeof...(I))>(
+      typename Vec<T, static_cast<int>(sizeof...(I))>::native{static_cast<T>(I)...});
+}
+
+// In float64, rounded once to T. The indices are whole numbers, so that counting them up is exact.
+template <class T>
+void progression(void* out, const Progression& p, std::int64_t n) {
+  constexpr int lanes = ops::vector_bytes / 8;
+  using V = Vec<f64, lanes>;
+  char* q = static_cast<char*>(out);
+  const V first(p.first), step(p.step), ahead(p.way * lanes);
+  V index = V(p.index) + counted<f64>(std::make_integer_sequence<int, lanes>{}) * V(p.way);
+  i64 i = 0;
+  for (; i + lanes <= n; i += lanes, index += ahead) {
+    ops::convert<Vec<T, lanes>>(first + index * step).store(q + i * i64{sizeof(T)});
+  }
+  if (i < n) {
+    ops::convert<Vec<T, lanes>>(first + index * step)
+        .store_first(q + i * i64{sizeof(T)}, static_cast<int>(n - i));
+  }
+}
+
+template <class T>
+void integer_range(void* out, std::uint64_t first, std::uint64_t step, std::int64_t n) {
+  constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
+  using V = Vec<T, lanes>;
+  char* q = static_cast<char*>(out);
+  const V ahead(static_cast<T>(step * lanes));
+  V value = V(static_cast<T>(first)) +
+            counted<T>(std::make_integer_sequence<int, lanes>{}) * V(static_cast<T>(step));
+  i64 i = 0;
+  for (; i + lanes <= n; i += lanes, value += ahead) value.store(q + i * i64{sizeof(T)});
+  if (i < n) value.store_first(q + i * i64{sizeof(T)}, static_cast<int>(n - i));
 }
 
 }  // namespace
@@ -422,6 +774,12 @@ void fill_copy(KernelTable& table) {
   table.copy[2] = &copy_2d<u32>;
   table.copy[3] = &copy_2d<u64>;
   table.copy[4] = &copy_2d<Item16>;
+  table.progression[0] = &progression<f32>;
+  table.progression[1] = &progression<f64>;
+  table.integer_range[0] = &integer_range<u8>;
+  table.integer_range[1] = &integer_range<u16>;
+  table.integer_range[2] = &integer_range<u32>;
+  table.integer_range[3] = &integer_range<u64>;
   table.stream_transpose[0] = &stream_transpose<u8>;
   table.stream_transpose[1] = &stream_transpose<u16>;
   table.stream_transpose[2] = &stream_transpose<u32>;

@@ -23,9 +23,18 @@ template <class T>
 inline constexpr int lanes_of = ops::vector_bytes / sizeof(T);
 
 template <class T>
+struct part {
+  using type = T;
+};
+template <class T>
+struct part<Complex<T>> {
+  using type = T;
+};
+
+template <class T, int Lanes = lanes_of<T>>
 struct Elements {
-  using V = Vec<T, lanes_of<T>>;
-  static constexpr int lanes = lanes_of<T>;
+  using V = Vec<T, Lanes>;
+  static constexpr int lanes = Lanes;
   static ARRAYX_HD V load(const char* p, i64 i) { return V::load(p + i * i64{sizeof(T)}); }
   static ARRAYX_HD V load_first(const char* p, i64 i, int n) {
     return V::load_first(p + i * i64{sizeof(T)}, n);
@@ -42,11 +51,11 @@ ARRAYX_HD V interleave(V a, V b, std::integer_sequence<int, I...>) {
   return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
 }
 
-template <class T>
-struct Elements<Complex<T>> {
-  using Part = Vec<T, lanes_of<T>>;
+template <class T, int Lanes>
+struct Elements<Complex<T>, Lanes> {
+  using Part = Vec<T, Lanes>;
   using V = Complex<Part>;
-  static constexpr int lanes = lanes_of<T>;
+  static constexpr int lanes = Lanes;
   using Indices = std::make_integer_sequence<int, lanes>;
   static ARRAYX_HD V split(Part a, Part b) {
     return {every_second<0>(a, b, Indices{}), every_second<1>(a, b, Indices{})};
@@ -106,16 +115,9 @@ ARRAYX_HD void store_first(Mask<B, N> m, char* p, i64 i, int n) {
 
 // The mask, of the width of T's parts, of bytes that are not zero.
 template <class T>
-struct part {
-  using type = T;
-};
-template <class T>
-struct part<Complex<T>> {
-  using type = T;
-};
-template <class T>
 struct Condition {
-  static constexpr int width = sizeof(typename part<T>::type), lanes = Elements<T>::lanes;
+  using Part = typename part<T>::type;
+  static constexpr int width = sizeof(Part), lanes = lanes_of<Part>;
   using V = Mask<width, lanes>;
   static ARRAYX_HD V widen(Vec<u8, lanes> bytes) {
     using I = Vec<typename ops::ints_of_width<width>::s, lanes>;
@@ -148,29 +150,15 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n,
 
 template <class F, class T, int Arity>
 void kernel(const void* const* in, void* out, std::int64_t n) {
-  if constexpr (ops::is_scalar_only<F, T>) {
-    static_assert(Arity == 2);
-    const T* a = static_cast<const T*>(in[0]);
-    const T* b = static_cast<const T*>(in[1]);
-    T* c = static_cast<T*>(out);
-    const F f;
-    for (i64 i = 0; i < n; ++i) {
-      T x, y;
-      __builtin_memcpy(&x, a + i, sizeof x);
-      __builtin_memcpy(&y, b + i, sizeof y);
-      x = f(x, y);
-      __builtin_memcpy(c + i, &x, sizeof x);
-    }
-  } else {
-    using E = Elements<T>;
-    if constexpr (Arity == 1) vector_loop<F, E>(in, out, n, std::integer_sequence<int>{});
-    if constexpr (Arity == 2) vector_loop<F, E, E>(in, out, n, std::integer_sequence<int, 1>{});
-    if constexpr (Arity == 3) {
-      if constexpr (ops::same_type_v<F, ops::Where>) {
-        vector_loop<F, Condition<T>, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
-      } else {
-        vector_loop<F, E, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
-      }
+  constexpr int lanes = ops::vector_bytes / ops::widest_lane<F, typename part<T>::type>;
+  using E = Elements<T, lanes>;
+  if constexpr (Arity == 1) vector_loop<F, E>(in, out, n, std::integer_sequence<int>{});
+  if constexpr (Arity == 2) vector_loop<F, E, E>(in, out, n, std::integer_sequence<int, 1>{});
+  if constexpr (Arity == 3) {
+    if constexpr (ops::same_type_v<F, ops::Where>) {
+      vector_loop<F, Condition<T>, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
+    } else {
+      vector_loop<F, E, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
     }
   }
 }

@@ -265,15 +265,129 @@ void pass(const FftPass& plan, const f64* in, f64* out) {
   }
 }
 
-// The same for any odd radix. Sums are of runs of 8: their error is half that of one long sum.
-template <int N>
-void generic_pass(const FftPass& plan, const f64* in, f64* out) {
+// Outputs j … j + J - 1 of a butterfly of any odd radix, and those that mirror them. Sums are of
+// runs of 8: their error is half that of one long sum.
+template <int J, int N, class Put>
+ARRAYX_HD void generic_outputs(const FftPass& plan, Block<N> first, const Block<N>* sum,
+                               const Block<N>* difference, int j, Put put) {
   using V = Vec<f64, N>;
   using C = Block<N>;
   const int radix = plan.radix, half = (radix - 1) / 2;
+  const f64* roots = static_cast<const f64*>(plan.roots);
+  const C zero{V(0.0), V(0.0)};
+  C a[J], b[J];
+  int turn[J];
+#pragma GCC unroll 4
+  for (int i = 0; i < J; ++i) {
+    a[i] = first;
+    b[i] = zero;
+    turn[i] = 0;
+  }
+  for (int start = 0; start < half; start += 8) {
+    const int end = start + 8 < half ? start + 8 : half;
+    C part[J], turned[J];
+#pragma GCC unroll 4
+    for (int i = 0; i < J; ++i) part[i] = turned[i] = zero;
+    for (int k = start; k < end; ++k) {
+      const C s = sum[k], d = difference[k];
+#pragma GCC unroll 4
+      for (int i = 0; i < J; ++i) {
+        turn[i] += j + i;
+        if (turn[i] >= radix) turn[i] -= radix;
+        const V cosine(roots[2 * turn[i]]), minus_sine(roots[2 * turn[i] + 1]);
+        part[i].re = mul_add(s.re, cosine, part[i].re);
+        part[i].im = mul_add(s.im, cosine, part[i].im);
+        turned[i].re = mul_add(d.re, minus_sine, turned[i].re);
+        turned[i].im = mul_add(d.im, minus_sine, turned[i].im);
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < J; ++i) {
+      a[i] = a[i] + part[i];
+      b[i] = b[i] + turned[i];
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < J; ++i) {
+    put(j + i, a[i] - quarter_turn(b[i]));
+    put(radix - j - i, a[i] + quarter_turn(b[i]));
+  }
+}
+
+// The same outputs of lanes l … l + L - 1 alone, all of them: the vectors are of neighbouring
+// outputs, whose sums have the same terms in the same order. Elements of `to` are `step` numbers
+// apart.
+template <int L, int N>
+ARRAYX_HD void generic_lanes(const FftPass& plan, int l, const Block<N>* first, const Block<N>* sum,
+                             const Block<N>* difference, f64* to, i64 step) {
+  using V = Vec<f64, N>;
+  using C = Block<N>;
+  const int radix = plan.radix, half = (radix - 1) / 2;
+  const i64 row = generic_row(radix);
+  const f64* matrix = static_cast<const f64*>(plan.matrix);
+  // Parts of lane l: 2 N numbers from element to element.
+  const auto lane = [l](const C* z) { return reinterpret_cast<const f64*>(z) + l; };
+  const f64 *start = lane(first), *sums = lane(sum), *differences = lane(difference);
+  const C zero{V(0.0), V(0.0)};
+  for (int j = 0; j < half; j += N) {
+    C a[L], b[L];
+#pragma GCC unroll 4
+    for (int i = 0; i < L; ++i) {
+      a[i] = {V(start[i]), V(start[N + i])};
+      b[i] = zero;
+    }
+    for (int run = 0; run < half; run += 8) {
+      const int end = run + 8 < half ? run + 8 : half;
+      C part[L], turned[L];
+#pragma GCC unroll 4
+      for (int i = 0; i < L; ++i) part[i] = turned[i] = zero;
+      for (int k = run; k < end; ++k) {
+        const V cosine = V::load(matrix + 2 * k * row + j);
+        const V minus_sine = V::load(matrix + (2 * k + 1) * row + j);
+        const f64 *s = sums + 2 * N * k, *d = differences + 2 * N * k;
+#pragma GCC unroll 4
+        for (int i = 0; i < L; ++i) {
+          part[i].re = mul_add(V(s[i]), cosine, part[i].re);
+          part[i].im = mul_add(V(s[N + i]), cosine, part[i].im);
+          turned[i].re = mul_add(V(d[i]), minus_sine, turned[i].re);
+          turned[i].im = mul_add(V(d[N + i]), minus_sine, turned[i].im);
+        }
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < L; ++i) {
+        a[i] = a[i] + part[i];
+        b[i] = b[i] + turned[i];
+      }
+    }
+    const int count = half - j < N ? half - j : N;
+#pragma GCC unroll 4
+    for (int i = 0; i < L; ++i) {
+      const C low = a[i] - quarter_turn(b[i]), high = a[i] + quarter_turn(b[i]);
+      f64 parts[4][N];
+      low.re.store(parts[0]);
+      low.im.store(parts[1]);
+      high.re.store(parts[2]);
+      high.im.store(parts[3]);
+      for (int r = 0; r < count; ++r) {
+        f64* at = to + (j + r + 1) * step + l + i;
+        f64* mirror = to + (radix - 1 - j - r) * step + l + i;
+        at[0] = parts[0][r];
+        at[N] = parts[1][r];
+        mirror[0] = parts[2][r];
+        mirror[N] = parts[3][r];
+      }
+    }
+  }
+}
+
+// One pass of any odd radix.
+template <int N>
+void generic_pass(const FftPass& plan, const f64* in, f64* out, int used) {
+  using C = Block<N>;
+  constexpr int side_by_side = N == 8 ? 4 : 2;  // outputs, as the registers hold
+  const int radix = plan.radix, half = (radix - 1) / 2;
   const i64 m = plan.m, s = plan.s;
   const f64* twiddles = static_cast<const f64*>(plan.twiddles);
-  const f64* roots = static_cast<const f64*>(plan.roots);
   C sum[max_fft_radix / 2], difference[max_fft_radix / 2];
   for (i64 p = 0; p < m; ++p) {
     const f64* w = twiddles + 2 * (radix - 1) * p;
@@ -289,33 +403,26 @@ void generic_pass(const FftPass& plan, const f64* in, f64* out) {
       }
       f64* to = out + 2 * N * (q + s * radix * p);
       store<N>(to, 0, total);
-      for (int j = 1; j <= half; ++j) {
-        const V zero(0.0);
-        C a = first, b{zero, zero};
-        int turn = 0;
-        for (int start = 0; start < half; start += 8) {
-          const int end = start + 8 < half ? start + 8 : half;
-          C part{zero, zero}, turned{zero, zero};
-          for (int k = start; k < end; ++k) {
-            turn += j;
-            if (turn >= radix) turn -= radix;
-            const V c(roots[2 * turn]), minus_s(roots[2 * turn + 1]);
-            part.re = mul_add(sum[k].re, c, part.re);
-            part.im = mul_add(sum[k].im, c, part.im);
-            turned.re = mul_add(difference[k].re, minus_s, turned.re);
-            turned.im = mul_add(difference[k].im, minus_s, turned.im);
-          }
-          a = a + part;
-          b = b + turned;
+      if (2 * used <= N) {
+        for (int j = 1; j < radix; ++j) store<N>(to, s * j, {Vec<f64, N>(0.0), Vec<f64, N>(0.0)});
+        int l = 0;
+        for (; l + 2 <= used; l += 2) {
+          generic_lanes<2, N>(plan, l, &first, sum, difference, to, 2 * N * s);
         }
-        C left = a - quarter_turn(b), right = a + quarter_turn(b);
-        if (p > 0) {
-          left = left * splat<N>(w, j - 1);
-          right = right * splat<N>(w, radix - j - 1);
+        if (l < used) generic_lanes<1, N>(plan, l, &first, sum, difference, to, 2 * N * s);
+        for (int j = 1; p > 0 && j < radix; ++j) {
+          store<N>(to, s * j, load<N>(to, s * j) * splat<N>(w, j - 1));
         }
-        store<N>(to, s * j, left);
-        store<N>(to, s * (radix - j), right);
+        continue;
       }
+      const auto put = [&](int j, C z) __attribute__((always_inline)) {
+        store<N>(to, s * j, p > 0 ? z * splat<N>(w, j - 1) : z);
+      };
+      int j = 1;
+      for (; j + side_by_side <= half + 1; j += side_by_side) {
+        generic_outputs<side_by_side, N>(plan, first, sum, difference, j, put);
+      }
+      for (; j <= half; ++j) generic_outputs<1, N>(plan, first, sum, difference, j, put);
     }
   }
 }
@@ -324,7 +431,7 @@ void generic_pass(const FftPass& plan, const f64* in, f64* out) {
 
 // From `in`, which may be `data`; returns the buffer in which the result stands.
 template <int N>
-f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch) {
+f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch, int used) {
   for (int i = 0; i < plan.pass_count; ++i) {
     const FftPass& p = plan.passes[i];
     switch (p.radix) {
@@ -353,7 +460,7 @@ f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch)
         pass<13, N>(p, in, scratch);
         break;
       default:
-        generic_pass<N>(p, in, scratch);
+        generic_pass<N>(p, in, scratch, used);
     }
     f64* result = scratch;
     scratch = data;
@@ -364,13 +471,13 @@ f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch)
 }
 
 template <int N>
-void transform(const FftLanePlan& plan, const void* in_bytes, void* data_bytes,
-               void* scratch_bytes) {
+void transform(const FftLanePlan& plan, const void* in_bytes, void* data_bytes, void* scratch_bytes,
+               int used) {
   const f64* in = static_cast<const f64*>(in_bytes);
   f64* data = static_cast<f64*>(data_bytes);
   f64* scratch = static_cast<f64*>(scratch_bytes);
   if (!plan.convolution) {
-    run_passes<N>(plan, in, data, scratch);
+    run_passes<N>(plan, in, data, scratch, used);
     return;
   }
   const f64* chirp = static_cast<const f64*>(plan.chirp);
@@ -380,13 +487,13 @@ void transform(const FftLanePlan& plan, const void* in_bytes, void* data_bytes,
   }
   const Vec<f64, N> zero(0.0);
   for (i64 i = plan.n; i < plan.block; ++i) store<N>(data, i, {zero, zero});
-  f64* result = run_passes<N>(*plan.convolution, data, data, scratch);
+  f64* result = run_passes<N>(*plan.convolution, data, data, scratch, used);
   f64* other = result == data ? scratch : data;
   for (i64 i = 0; i < plan.block; ++i) {
     store<N>(result, i, swapped(load<N>(result, i) * splat<N>(spectrum, i)));
   }
   // Two transforms: an even number of passes, so the result stands in `data` again.
-  f64* back = run_passes<N>(*plan.convolution, result, result, other);
+  f64* back = run_passes<N>(*plan.convolution, result, result, other, used);
   for (i64 i = 0; i < plan.n; ++i) {
     store<N>(back, i, swapped(load<N>(back, i)) * splat<N>(chirp, i));
   }

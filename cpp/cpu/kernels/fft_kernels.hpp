@@ -20,11 +20,18 @@ struct FftPass {
   int radix;
   std::int64_t m, s;
   const void* twiddles;  // complex; null when m is 1
-  const void* roots;  // complex exp(-2 pi i k / radix), for a radix without a butterfly of its own
+  // For a radix without a butterfly of its own: complex exp(-2 pi i k / radix); and their real and
+  // their imaginary parts at j k, 0 < j <= radix / 2, padded with zeros to generic_row numbers
+  // each, for each k from 1 to radix / 2.
+  const void* roots;
+  const void* matrix;
 };
+constexpr std::int64_t generic_row(int radix) {
+  return (radix / 2 + 7) / 8 * 8;
+}
 
 // The largest radix a pass may have. Those without a butterfly of their own are odd.
-inline constexpr int max_fft_radix = 199;
+inline constexpr int max_fft_radix = 397;
 constexpr bool has_butterfly(std::int64_t radix) {
   return radix == 2 || radix == 3 || radix == 4 || radix == 5 || radix == 7 || radix == 8 ||
          radix == 11 || radix == 13;
@@ -68,8 +75,9 @@ struct FftMove {
 struct FftKernels {
   int lanes;
   int item;  // bytes of a real number of an array
-  // Of the block `in`, which may be `data` (and is where n is 1); both buffers are overwritten.
-  void (*transform)(const FftLanePlan& plan, const void* in, void* data, void* scratch);
+  // Of the first `used` lanes of the block `in`, which may be `data` (and is where n is 1); both
+  // buffers are overwritten.
+  void (*transform)(const FftLanePlan& plan, const void* in, void* data, void* scratch, int used);
   // The four-step algorithm between its two transforms: column j + l (lane l < columns) of the
   // n1 × n2 matrix times exp(-2 pi i (j + l) k / (n1 n2)) = outer[k] * inner[k][re, im][l] goes to
   // blocks of `lanes` rows k, in which it is element j + l: out points to that of j, and the next

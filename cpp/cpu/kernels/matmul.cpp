@@ -1,5 +1,8 @@
-// Integer matrix products: a register tile of 4 rows by 2 vectors, accumulated along k. Signed
-// integers wrap, so they share the unsigned kernels.
+// Matrix products: register tiles of some rows by one or two vectors, accumulated along k in order,
+// with vectors of half the length for what is left of a row. For integers of any size, and for
+// small matrices of floating dtypes. Signed integers wrap, so they share the unsigned kernels.
+#include <type_traits>
+
 #include "../simd/vec.hpp"
 
 #include "../kernels.hpp"
@@ -10,81 +13,163 @@ namespace {
 
 using ops::Vec;
 
-template <class T, int Rows, int Vectors>
-ARRAYX_HD void tile(const T* a, i64 a_stride, const T* b, i64 b_stride, T* c, i64 c_stride, i64 k,
-                    int last) {
-  using V = Vec<T, ops::vector_bytes / sizeof(T)>;
-  constexpr int lanes = ops::lane_traits<V>::lanes;
-  V sum[Rows][Vectors];
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = V(T(0));
-  }
-  for (i64 j = 0; j < k; ++j) {
-    V x[Vectors];
-    for (int v = 0; v < Vectors; ++v) {
-      const T* p = b + j * b_stride + v * lanes;
-      x[v] = v + 1 == Vectors && last != lanes ? V::load_first(p, last) : V::load(p);
-    }
+template <class T, int N, int... I>
+ARRAYX_HD Vec<T, N> swap_pairs(Vec<T, N> x, std::integer_sequence<int, I...>) {
+  return Vec<T, N>(__builtin_shufflevector(x.v, x.v, (I ^ 1)...));
+}
+
+// Operands as the real numbers of which they consist: `Parts` per item, as are the strides.
+template <class T>
+struct Numbers {
+  const T* a;
+  i64 a_row, a_column;
+  const T* b;
+  i64 b_row;
+  T* c;
+  i64 c_row, n, k;
+  bool add;
+};
+
+template <int Parts, int Rows, int Vectors, int N, class T>
+ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row, T* c) {
+  using V = Vec<T, N>;
+  V sum[Parts][Rows][Vectors];
+#pragma GCC unroll 2
+  for (int p = 0; p < Parts; ++p) {
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-      const V s(a[r * a_stride + j]);
-      for (int v = 0; v < Vectors; ++v) sum[r][v] += s * x[v];
+#pragma GCC unroll 2
+      for (int v = 0; v < Vectors; ++v) sum[p][r][v] = V(T(0));
     }
   }
-  for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) {
-      T* p = c + r * c_stride + v * lanes;
-      if (v + 1 == Vectors && last != lanes) {
-        (V::load_first(p, last) + sum[r][v]).store_first(p, last);
-      } else {
-        (V::load(p) + sum[r][v]).store(p);
+  for (i64 j = 0; j < x.k; ++j) {
+    V row[Vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; ++v) row[v] = V::load(b + j * b_row + v * N);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+      for (int p = 0; p < Parts; ++p) {
+        const V s(a[r * x.a_row + j * x.a_column + p]);
+#pragma GCC unroll 2
+        for (int v = 0; v < Vectors; ++v) {
+          if constexpr (std::is_floating_point_v<T>) {
+            sum[p][r][v] = ops::mul_add(s, row[v], sum[p][r][v]);
+          } else {
+            sum[p][r][v] += s * row[v];
+          }
+        }
       }
     }
   }
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < Vectors; ++v) {
+      V out = sum[0][r][v];
+      if constexpr (Parts == 2) {
+        // Sums of a.re * (b.re, b.im) and of a.im * (b.re, b.im).
+        V sign;
+        for (int i = 0; i < N; ++i) sign.v[i] = i % 2 == 0 ? T(-1) : T(1);
+        out = out + sign * swap_pairs(sum[1][r][v], std::make_integer_sequence<int, N>{});
+      }
+      T* p = c + r * x.c_row + v * N;
+      if (x.add) out = out + V::load(p);
+      out.store(p);
+    }
+  }
 }
 
-template <class T, int Rows>
-void row_panel(const T* a, i64 a_stride, const T* b, i64 b_stride, T* c, i64 c_stride, i64 n,
-               i64 k) {
-  constexpr int lanes = ops::vector_bytes / sizeof(T);
-  i64 j = 0;
-  for (; j + 2 * lanes <= n; j += 2 * lanes) {
-    tile<T, Rows, 2>(a, a_stride, b + j, b_stride, c + j, c_stride, k, lanes);
-  }
-  for (; j < n; j += lanes) {
-    const int last = n - j < lanes ? static_cast<int>(n - j) : lanes;
-    tile<T, Rows, 1>(a, a_stride, b + j, b_stride, c + j, c_stride, k, last);
-  }
+template <int Parts, int Rows, int Vectors, int N, class T>
+ARRAYX_HD void rows(const Numbers<T>& x, i64 i, const T* b, i64 b_row, i64 at) {
+  tile<Parts, Rows, Vectors, N>(x, x.a + i * x.a_row, b, b_row, x.c + i * x.c_row + at);
 }
 
-template <class T>
-void matmul(const void* a_data, std::int64_t a_stride, const void* b_data, std::int64_t b_stride,
-            void* c_data, std::int64_t c_stride, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const T* a = static_cast<const T*>(a_data);
-  const T* b = static_cast<const T*>(b_data);
-  T* c = static_cast<T*>(c_data);
+// Columns at … at + Vectors N - 1 of c.
+template <int Parts, int Vectors, int N, class T>
+ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at) {
+  const T* b = x.b + at;
+  i64 b_row = x.b_row;
+  // Rows of a large b are far apart, often so that they compete for the same cache lines.
+  alignas(64) T packed[Vectors == 2 ? matmul_depth * 2 * N : 1];
+  if constexpr (Vectors == 2) {
+    if (m >= 16 && x.k >= 32) {
+      for (i64 j = 0; j < x.k; ++j) {
+        Vec<T, N>::load(b + j * b_row).store(packed + 2 * N * j);
+        Vec<T, N>::load(b + j * b_row + N).store(packed + 2 * N * j + N);
+      }
+      b = packed;
+      b_row = 2 * N;
+    }
+  }
+  constexpr int most = Vectors * Parts == 1 ? 8 : 4;
   i64 i = 0;
-  for (; i + 4 <= m; i += 4) {
-    row_panel<T, 4>(a + i * a_stride, a_stride, b, b_stride, c + i * c_stride, c_stride, n, k);
+  for (; i + most <= m; i += most) rows<Parts, most, Vectors, N>(x, i, b, b_row, at);
+  if (most == 8 && i + 4 <= m) {
+    rows<Parts, 4, Vectors, N>(x, i, b, b_row, at);
+    i += 4;
   }
-  for (; i < m; ++i) {
-    row_panel<T, 1>(a + i * a_stride, a_stride, b, b_stride, c + i * c_stride, c_stride, n, k);
+  switch (m - i) {
+    case 3:
+      return rows<Parts, 3, Vectors, N>(x, i, b, b_row, at);
+    case 2:
+      return rows<Parts, 2, Vectors, N>(x, i, b, b_row, at);
+    case 1:
+      return rows<Parts, 1, Vectors, N>(x, i, b, b_row, at);
+    default:
+      return;
+  }
+}
+
+template <int Parts, int N, class T>
+ARRAYX_HD void panels(const Numbers<T>& x, i64 m, i64 at) {
+  for (; at + N <= x.n; at += N) panel<Parts, 1, N>(x, m, at);
+  if constexpr (N > Parts) {
+    if (at < x.n) panels<Parts, N / 2>(x, m, at);
+  }
+}
+
+template <class T, int Parts>
+void matmul(const MatmulJob& job) {
+  constexpr int N = ops::vector_bytes / sizeof(T);
+  Numbers<T> x{static_cast<const T*>(job.a),
+               job.a_row * Parts,
+               job.a_column * Parts,
+               static_cast<const T*>(job.b),
+               job.b_row * Parts,
+               static_cast<T*>(job.c),
+               job.c_row * Parts,
+               job.n * Parts,
+               job.k,
+               job.add};
+  for (i64 i = 0; i < job.count; ++i) {
+    i64 at = 0;
+    if constexpr (Parts == 1) {
+      for (; at + 2 * N <= x.n; at += 2 * N) panel<Parts, 2, N>(x, job.m, at);
+    }
+    panels<Parts, N>(x, job.m, at);
+    x.a += job.a_next * Parts;
+    x.b += job.b_next * Parts;
+    x.c += job.c_next * Parts;
   }
 }
 
 }  // namespace
 
 void fill_matmul(KernelTable& table) {
-  const auto put = [&table](DType d, IntegerMatmulKernel f) {
-    table.matmul[static_cast<int>(d)] = f;
-  };
-  put(DType::int8, &matmul<u8>);
-  put(DType::uint8, &matmul<u8>);
-  put(DType::int16, &matmul<u16>);
-  put(DType::uint16, &matmul<u16>);
-  put(DType::int32, &matmul<u32>);
-  put(DType::uint32, &matmul<u32>);
-  put(DType::int64, &matmul<u64>);
-  put(DType::uint64, &matmul<u64>);
+  const auto put = [&table](DType d, MatmulKernel f) { table.matmul[static_cast<int>(d)] = f; };
+  put(DType::int8, &matmul<u8, 1>);
+  put(DType::uint8, &matmul<u8, 1>);
+  put(DType::int16, &matmul<u16, 1>);
+  put(DType::uint16, &matmul<u16, 1>);
+  put(DType::int32, &matmul<u32, 1>);
+  put(DType::uint32, &matmul<u32, 1>);
+  put(DType::int64, &matmul<u64, 1>);
+  put(DType::uint64, &matmul<u64, 1>);
+  put(DType::float32, &matmul<f32, 1>);
+  put(DType::float64, &matmul<f64, 1>);
+  put(DType::complex64, &matmul<f32, 2>);
+  put(DType::complex128, &matmul<f64, 2>);
 }
 
 }  // namespace ARRAYX_ISA

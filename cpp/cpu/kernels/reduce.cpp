@@ -1,66 +1,39 @@
-// Reductions, arg-reductions and scans over contiguous rows or columns, compiled per instruction
-// set. The association is the one reduce_kernels.hpp states, whatever the vector width.
-#include "../../ops/reductions.hpp"
-
-#include "../kernels.hpp"
-#include "../simd/vec.hpp"
+// Reductions over contiguous rows or columns, compiled per instruction set. The association is the
+// one reduce_kernels.hpp states, whatever the vector width.
+#include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
 namespace {
 
-using ops::Vec;
-using std::int64_t;
-
-template <class T>
-T load_item(const char* p) {
-  T x;
-  __builtin_memcpy(&x, p, sizeof x);
-  return x;
-}
-template <class T>
-void store_item(char* p, T x) {
-  __builtin_memcpy(p, &x, sizeof x);
-}
-
-template <class A, class T>
-ARRAYX_HD A convert_item(T x) {
-  if constexpr (ops::same_type_v<A, T>) {
-    return x;
-  } else {
-    return static_cast<A>(x);
-  }
-}
-
-// Widening of integers in steps of two: the compiler takes a wider step lane by lane.
-template <class A, class T, int W>
-ARRAYX_HD Vec<A, W> widen(Vec<T, W> x) {
-  if constexpr (!ops::is_float_v<A> && sizeof(A) > 2 * sizeof(T)) {
-    using ints = ops::ints_of_width<2 * sizeof(T)>;
-    if constexpr (ops::is_signed_v<T>) {
-      return widen<A>(ops::convert<Vec<typename ints::s, W>>(x));
-    } else {
-      return widen<A>(ops::convert<Vec<typename ints::u, W>>(x));
-    }
-  } else {
-    return ops::convert<Vec<A, W>>(x);
-  }
-}
-
-// W elements of T at p, as lanes of A.
-template <class T, class A, int W>
-ARRAYX_HD Vec<A, W> load_as(const char* p) {
-  if constexpr (ops::same_type_v<T, A>) {
-    return Vec<A, W>::load(p);
-  } else {
-    return widen<A>(Vec<T, W>::load(p));
-  }
-}
-
 // Sums and products of integers, and extremes of anything, come out the same in every order, except
 // for which of two zeros or NaNs is kept: floating extremes follow the order like sums.
 template <class A>
 inline constexpr bool order_free = !ops::is_float_v<A> && !ops::is_complex_v<A>;
+
+// Sums of 8- and 16-bit integers run in integers of twice the width, of which so many fit one,
+// before they are added up in 64 bits: a quarter or half of the additions, and of the widening.
+template <class T>
+using twice_as_wide =
+    std::conditional_t<ops::is_signed_v<T>, typename ops::ints_of_width<2 * sizeof(T)>::s,
+                       typename ops::ints_of_width<2 * sizeof(T)>::u>;
+template <class T>
+inline constexpr int64_t narrow_sums = sizeof(T) == 1 ? 128 : 1 << 14;
+template <class Op, class T, class A>
+inline constexpr bool sums_narrow =
+    ops::same_type_v<Op, ops::Sum> && order_free<A> && sizeof(T) <= 2 && sizeof(A) == 8;
+
+// acc combined with a mapped x. Widening and adding take turns on the same units of some CPUs;
+// x * 1 + acc, which is the same to the last bit, runs on others.
+template <class Op, class T, class V>
+ARRAYX_HD V added(V acc, V x) {
+  if constexpr (ops::same_type_v<Op, ops::Sum> && ops::same_type_v<T, f32> &&
+                ops::same_type_v<ops::scalar_t<V>, f64> && ops::has_fma) {
+    return ops::mul_add(x, V(1.0), acc);
+  } else {
+    return Op::combine(acc, x);
+  }
+}
 
 // ---- rows -------------------------------------------------------------------------------------
 
@@ -72,13 +45,71 @@ struct Rows {
   static constexpr int W = ops::vector_bytes / int(sizeof(A));
   static constexpr int R = P / W;  // registers per accumulator row
   static constexpr int64_t C = 16 * P;
+  static constexpr int G = W / U;  // rows whose results fill a vector
   using V = Vec<A, W>;
 
-  struct Row {
-    V v[R];
+  ARRAYX_HD static const char* at(const char* p, int64_t i) { return p + i * int64_t(sizeof(T)); }
+  ARRAYX_HD static V mapped(const char* p, V center) {
+    return Op::map(load_as<T, A, W>(p), center);
+  }
+  struct Combine {
+    ARRAYX_HD V operator()(V x, V y) const { return Op::combine(x, y); }
   };
 
-  // Lanes combined by halves until one element is left.
+  // The lanes that a round of `rest` elements fills.
+  struct Live {
+    typename V::mask lanes[R];
+    ARRAYX_HD explicit Live(int64_t rest) {
+      using I = ops::int_t<V>;
+      using item = ops::scalar_t<I>;
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const int64_t lanes_here = rest - r * W;
+        const item live = item(lanes_here < 0 ? 0 : lanes_here > W ? W : lanes_here);
+        lanes[r] = iota<I>() < I(live);
+      }
+    }
+  };
+
+  // `rounds` of P elements from p and what is live from `tail`, combined round by round and then by
+  // halves until one vector is left. Lanes without an element hold the identity, which leaves the
+  // others unchanged bit for bit.
+  ARRAYX_HD static V lanes_of(const char* p, int64_t rounds, const char* tail, const Live* live,
+                              V c) {
+    V v[R];
+    const auto last = [&](int r) {
+      const V x = mapped(at(tail, r * W), c);
+      return select(live->lanes[r], x, V(Op::template identity<A>()));
+    };
+    if (rounds > 0) {
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
+      for (int64_t i = 1; i < rounds; ++i) {
+        ARRAYX_UNROLL
+        for (int r = 0; r < R; ++r) {
+          v[r] = Op::combine(v[r], mapped(at(p, i * P + r * W), c));
+        }
+      }
+      if (live) {
+        ARRAYX_UNROLL
+        for (int r = 0; r < R; ++r) v[r] = Op::combine(v[r], last(r));
+      }
+    } else {
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) v[r] = last(r);
+    }
+    return halved(v);
+  }
+  ARRAYX_HD static V halved(V* v) {
+    ARRAYX_UNROLL
+    for (int half = R / 2; half > 0; half /= 2) {
+      ARRAYX_UNROLL
+      for (int i = 0; i < half; ++i) v[i] = Op::combine(v[i], v[i + half]);
+    }
+    return v[0];
+  }
+
+  // The first lanes of v combined by halves until one element is left.
   template <int N>
   ARRAYX_HD static void fold_vector(Vec<A, N> v, A* out) {
     if constexpr (N == U) {
@@ -89,49 +120,57 @@ struct Rows {
       fold_vector<N / 2>(Op::combine(ops::low_half(v), ops::high_half(v)), out);
     }
   }
-  ARRAYX_HD static void fold(Row row, A* out) {
-    ARRAYX_UNROLL
-    for (int half = R / 2; half > 0; half /= 2) {
-      ARRAYX_UNROLL
-      for (int i = 0; i < half; ++i) row.v[i] = Op::combine(row.v[i], row.v[i + half]);
-    }
-    fold_vector<W>(row.v[0], out);
-  }
 
-  // K full chunks side by side: one chunk alone waits for the latency of its sixteen additions.
-  template <int K>
-  static void full_chunks(const char* p, A center, A (*out)[U]) {
-    const V c(center);
-    Row row[K];
+  // A full chunk. The compiler must not read several chunks side by side: memory is read a third as
+  // fast that way, since the hardware fetches ahead of one stream only.
+  ARRAYX_HD static V full_chunk(const char* p, V c) {
+    V v[R];
+    asm("" ::: "memory");
     ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) {
-      ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) {
-        row[k].v[r] = Op::map(load_as<T, A, W>(p + (k * C + r * W) * int64_t(sizeof(T))), c);
-      }
-    }
+    for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
     ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) {
-        ARRAYX_UNROLL
-        for (int r = 0; r < R; ++r) {
-          const V x = load_as<T, A, W>(p + (k * C + i * P + r * W) * int64_t(sizeof(T)));
-          row[k].v[r] = Op::combine(row[k].v[r], Op::map(x, c));
-        }
-      }
+      for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], mapped(at(p, i * P + r * W), c));
     }
-    ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) fold(row[k], out[k]);
+    return halved(v);
   }
 
-  // The last, partial chunk of 1 ≤ n < C. Lanes without an element hold the identity, which leaves
-  // the others unchanged bit for bit.
+  // Full chunks that are folded together, and their results pairwise: half as many shuffles.
+  static constexpr int K = G < 4 ? G : 4;
+  ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
+    V x = fold_rows<K>([&](int k) { return full_chunk(at(p, k * C), c); }, 0, Combine());
+    x = fold_groups<W / K>(x);
+    x = fold_neighbours<2 * U>(x);
+    ARRAYX_UNROLL
+    for (int u = 0; u < U; ++u) out[u] = x[u];
+  }
+  // Groups of N lanes to groups of U.
+  template <int N>
+  ARRAYX_HD static V fold_groups(V x) {
+    if constexpr (N == U) {
+      return x;
+    } else {
+      return fold_groups<N / 2>(Op::combine(halves<0, N>(x, x), halves<1, N>(x, x)));
+    }
+  }
+  // K results of U lanes to one: neighbours first.
+  template <int N>
+  ARRAYX_HD static V fold_neighbours(V x) {
+    if constexpr (N > K * U) {
+      return x;
+    } else {
+      return fold_neighbours<2 * N>(Op::combine(halves<0, 2 * U>(x, x), halves<1, 2 * U>(x, x)));
+    }
+  }
+
+  // The last, partial chunk of 1 ≤ n < C.
   static void partial_chunk(const char* p, int64_t n, A center, A* out) {
-    if (n < P) {
+    const int64_t rest = n % P;
+    if (n < P && n <= 16) {
       A lane[P];
       for (int64_t i = 0; i < n; ++i) {
-        lane[i] = Op::map(convert_item<A>(load_item<T>(p + i * sizeof(T))), center);
+        lane[i] = Op::map(convert_item<A>(load_item<T>(at(p, i))), center);
       }
       int64_t live = n;
       for (int64_t half = P / 2; half >= U; half /= 2) {
@@ -144,31 +183,47 @@ struct Rows {
       for (int u = 0; u < U; ++u) out[u] = lane[u];
       return;
     }
-    const V c(center);
-    Row row;
-    ARRAYX_UNROLL
-    for (int r = 0; r < R; ++r) {
-      row.v[r] = Op::map(load_as<T, A, W>(p + r * W * int64_t(sizeof(T))), c);
+    if (rest == 0) return fold_vector<W>(lanes_of(p, n / P, p, nullptr, V(center)), out);
+    const Live live(rest);
+    T tail[P];
+    __builtin_memcpy(tail, at(p, n - rest), rest * sizeof(T));
+    fold_vector<W>(lanes_of(p, n / P, reinterpret_cast<const char*>(tail), &live, V(center)), out);
+  }
+
+  // Rows of n < C elements, G at a time.
+  static void short_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n,
+                         const char* centers, char* out) {
+    const int64_t rounds = n / P, rest = n % P;
+    const Live live(rest);
+    const Live* const partial = rest > 0 ? &live : nullptr;
+    const int64_t beyond = rest > 0 ? (P - rest) * int64_t(sizeof(T)) : 0;
+    const int64_t with_room = rows_with_room(rows, row_stride, beyond);
+    const auto group = [&](int64_t first, auto inside) {
+      return fold_rows<G>(
+          [&](int k) {
+            int64_t r = first + k;
+            if (!inside && r >= rows) r = rows - 1;
+            const char* p = in + r * row_stride;
+            const char* tail = at(p, n - rest);
+            T copied[P];
+            if (!inside && partial && r >= with_room) {
+              __builtin_memcpy(copied, tail, rest * sizeof(T));
+              tail = reinterpret_cast<const char*>(copied);
+            }
+            const V c(centers ? load_item<A>(centers + r * int64_t(sizeof(A))) : A(0));
+            return lanes_of(p, rounds, tail, partial, c);
+          },
+          0, Combine());
+    };
+    int64_t r = 0;
+    for (; r + G <= with_room; r += G) {
+      group(r, std::true_type()).store(out + r * U * int64_t(sizeof(A)));
     }
-    int64_t i = P;
-    for (; i + P <= n; i += P) {
-      ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) {
-        const V x = load_as<T, A, W>(p + (i + r * W) * int64_t(sizeof(T)));
-        row.v[r] = Op::combine(row.v[r], Op::map(x, c));
-      }
+    for (; r < rows; r += G) {
+      const V x = group(r, std::false_type());
+      const int64_t count = rows - r < G ? rows - r : G;
+      __builtin_memcpy(out + r * U * int64_t(sizeof(A)), &x.v, count * U * sizeof(A));
     }
-    if (i < n) {
-      A lane[P];
-      int64_t j = 0;
-      for (; i + j < n; ++j) {
-        lane[j] = Op::map(convert_item<A>(load_item<T>(p + (i + j) * sizeof(T))), center);
-      }
-      for (; j < P; ++j) lane[j] = Op::template identity<A>();
-      ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) row.v[r] = Op::combine(row.v[r], V::load(lane + r * W));
-    }
-    fold(row, out);
   }
 
   static constexpr bool is_extreme =
@@ -188,75 +243,124 @@ struct Rows {
     constexpr int K = 4;
     constexpr int64_t step = K * W, block = 64 * step;
     const auto at = [p](int64_t i) { return V::load(p + i * int64_t(sizeof(T))); };
-    V best[K], doubt(A(0));
+    V best[K], doubt[K];
     ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) best[k] = at(0);
+    for (int k = 0; k < K; ++k) {
+      best[k] = at(0);
+      doubt[k] = V(A(0));
+    }
+    const auto take = [&](V x, int k) {
+      doubt[k] = ops::mul_add(x, V(A(0)), doubt[k]);  // NaN after a NaN or an infinity
+      best[k] = better(x, best[k]);
+    };
     for (int64_t i = 0; i + W <= n;) {
       const int64_t end = n - i < block ? n : i + block;
       for (; i + step <= end; i += step) {
         ARRAYX_UNROLL
-        for (int k = 0; k < K; ++k) {
-          const V x = at(i + k * W);
-          doubt = doubt + (x - x);  // NaN after a NaN or an infinity
-          best[k] = better(x, best[k]);
-        }
+        for (int k = 0; k < K; ++k) take(at(i + k * W), k);
       }
-      for (; i + W <= end; i += W) {
-        const V x = at(i);
-        doubt = doubt + (x - x);
-        best[0] = better(x, best[0]);
-      }
-      if (any(doubt != doubt)) return false;
+      for (; i + W <= end; i += W) take(at(i), 0);
+      const V all = (doubt[0] + doubt[1]) + (doubt[2] + doubt[3]);
+      if (any(all != all)) return false;
     }
     const V last = at(n - W);  // some of it once more
     if (any(last - last != V(A(0)))) return false;
     best[0] = better(last, better(best[1], best[0]));
     best[0] = better(better(best[3], best[2]), best[0]);
-    A lanes[W];
-    best[0].store(lanes);
-    for (int i = 1; i < W; ++i) lanes[0] = Op::combine(lanes[0], lanes[i]);
-    if (lanes[0] == A(0)) return false;
-    *out = lanes[0];
+    A value;
+    fold_vector<W>(best[0], &value);
+    if (value == A(0)) return false;
+    *out = value;
     return true;
+  }
+
+  // n ≥ C integers.
+  static A any_order(const char* p, int64_t n) {
+    constexpr int K = 4;
+    V x[K];
+    const V c(A(0));
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) x[k] = mapped(at(p, k * W), c);
+    int64_t i = K * W;
+    for (; i + K * W <= n; i += K * W) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], mapped(at(p, i + k * W), c));
+    }
+    for (; i + W <= n; i += W) x[0] = Op::combine(x[0], mapped(at(p, i), c));
+    x[0] = Op::combine(Op::combine(x[0], x[1]), Op::combine(x[2], x[3]));
+    A result, rest;
+    fold_vector<W>(x[0], &result);
+    if (i == n) return result;
+    partial_chunk(at(p, i), n - i, A(0), &rest);
+    return Op::combine(result, rest);
+  }
+
+  static void narrow_row(const char* p, int64_t n, A* out) {
+    using N = twice_as_wide<T>;
+    constexpr int L = ops::vector_bytes / int(sizeof(N)), K = 4;
+    A total = 0;
+    int64_t i = 0;
+    while (i + K * L <= n) {
+      Vec<N, L> sums[K];
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) sums[k] = Vec<N, L>(N(0));
+      for (int64_t s = 0; s < narrow_sums<T> && i + K * L <= n; ++s, i += K * L) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) sums[k] = sums[k] + load_as<T, N, L>(at(p, i + k * L));
+      }
+      N lanes[K * L];
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) sums[k].store(lanes + k * L);
+      for (N lane : lanes) total += A(lane);
+    }
+    A rest = 0;
+    if (i < n) partial_chunk(at(p, i), n - i, A(0), &rest);
+    *out = total + rest;
   }
 
   static void row(const char* p, int64_t n, A center, A* out) {
     n *= U;
     if (n < C) return partial_chunk(p, n, center, out);
+    if constexpr (sums_narrow<Op, T, A>) return narrow_row(p, n, out);
+    if constexpr (order_free<A> && U == 1) {
+      *out = any_order(p, n);
+      return;
+    }
     if constexpr (is_extreme && ops::is_float_v<A>) {
       if (plain_extreme(p, n, out)) return;
     }
     A stack[60][U];
     int top = 0;
     int64_t count = 0;
-    const auto push = [&](const A* chunk) {
+    // A finished subtree of so many chunks, a power of two.
+    const auto push = [&](const A* subtree, int64_t chunks) {
       A x[U];
       ARRAYX_UNROLL
-      for (int u = 0; u < U; ++u) x[u] = chunk[u];
-      for (int64_t c = count++; c & 1; c >>= 1) {
+      for (int u = 0; u < U; ++u) x[u] = subtree[u];
+      for (int64_t c = count / chunks; c & 1; c >>= 1) {
         --top;
         ARRAYX_UNROLL
         for (int u = 0; u < U; ++u) x[u] = Op::combine(stack[top][u], x[u]);
       }
+      count += chunks;
       ARRAYX_UNROLL
       for (int u = 0; u < U; ++u) stack[top][u] = x[u];
       ++top;
     };
-    constexpr int K = ops::vector_bytes >= 32 ? 4 : 2;
-    A parts[K][U];
+    const V c(center);
+    A part[U];
     int64_t i = 0;
     for (; i + K * C <= n; i += K * C) {
-      full_chunks<K>(p + i * sizeof(T), center, parts);
-      ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) push(parts[k]);
+      full_chunks(at(p, i), c, part);
+      push(part, K);
     }
     for (; i + C <= n; i += C) {
-      full_chunks<1>(p + i * sizeof(T), center, parts);
-      push(parts[0]);
+      fold_vector<W>(full_chunk(at(p, i), c), part);
+      push(part, 1);
     }
     if (i < n) {
-      partial_chunk(p + i * sizeof(T), n - i, center, parts[0]);
-      push(parts[0]);
+      partial_chunk(at(p, i), n - i, center, part);
+      push(part, 1);
     }
     ARRAYX_UNROLL
     for (int u = 0; u < U; ++u) out[u] = stack[top - 1][u];
@@ -269,6 +373,9 @@ struct Rows {
   static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
                   void* out) {
     const char* centers = static_cast<const char*>(center);
+    if (n * U < C && 2 * rows >= G) {
+      return short_rows(in, row_stride, rows, n * U, centers, static_cast<char*>(out));
+    }
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
       if (centers) c = load_item<A>(centers + r * sizeof(A));
@@ -286,50 +393,62 @@ struct Columns {
   static constexpr int real_bytes = int(vector ? sizeof(A) : sizeof(A) / 2);
   static constexpr int P = reduce_lanes(real_bytes);
   static constexpr int64_t C = reduce_chunk(real_bytes);
-  static constexpr int most_columns = max_column_bytes / int(sizeof(A));
+
+  // Rows that stay in registers along the whole width.
+  static constexpr int together = sizeof(A) > sizeof(T) ? 8 : 4;
 
   // out[j] = in[0][j] … in[count-1][j] combined in order; rows `stride` bytes apart.
-  // With `go_on`, combined onto out[j].
-  template <class V, int K>
+  // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone.
+  template <class V, int K, bool Part = false>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
-                               A* out, bool go_on) {
+                               A* out, bool go_on, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
     V c[K], acc[K];
     const auto load = [&](const char* q, int k) {
       if constexpr (W == 1) {
         return Op::map(convert_item<A>(load_item<T>(q + k * sizeof(T))), c[k]);
+      } else if constexpr (Part) {
+        return Op::map(load_part_as<T, A, W>(q, live), c[k]);
       } else {
         return Op::map(load_as<T, A, W>(q + k * W * sizeof(T)), c[k]);
       }
     };
-    ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) {
+    const auto load_accumulators = [&](const A* from, int k) {
       if constexpr (W == 1) {
-        c[k] = center ? center[k] : A{};
+        return from[k];
+      } else if constexpr (Part) {
+        return load_part<A, W>(from, live);
       } else {
-        c[k] = center ? V::load(center + k * W) : V(A(0));
+        return V::load(from + k * W);
       }
-    }
+    };
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) c[k] = center ? load_accumulators(center, k) : V(A{});
     int64_t i = 0;
     if (go_on) {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) __builtin_memcpy(&acc[k], out + k * W, sizeof(V));
+      for (int k = 0; k < K; ++k) acc[k] = load_accumulators(out, k);
     } else {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) {
-        acc[k] = load(p, k);
-      }
+      for (int k = 0; k < K; ++k) acc[k] = load(p, k);
       i = 1;
     }
-    for (; i < count; ++i) {
-      const char* q = p + i * stride;
+    const auto add = [&](const char* q) {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) {
-        acc[k] = Op::combine(acc[k], load(q, k));
-      }
+      for (int k = 0; k < K; ++k) acc[k] = added<Op, T>(acc[k], load(q, k));
+    };
+    if (go_on && count == together) {
+      ARRAYX_UNROLL
+      for (int r = 0; r < together; ++r) add(p + r * stride);
+    } else {
+      for (; i < count; ++i) add(p + i * stride);
     }
-    ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) __builtin_memcpy(out + k * W, &acc[k], sizeof(V));
+    if constexpr (Part) {
+      __builtin_memcpy(out, &acc[0], live * sizeof(A));
+    } else {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) __builtin_memcpy(out + k * W, &acc[k], sizeof(V));
+    }
   }
 
   static void accumulate(const char* in, int64_t stride, int64_t count, int64_t width,
@@ -339,15 +458,20 @@ struct Columns {
     if constexpr (vector) {
       constexpr int W = ops::vector_bytes / int(sizeof(A));
       using V = Vec<A, W>;
-      for (; j + 4 * W <= width; j += 4 * W) {
-        stripe<V, 4>(in + j * sizeof(T), stride, count, at(j), out + j, go_on);
+      constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 ? 2 : 1);
+      for (; j + K * W <= width; j += K * W) {
+        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, go_on);
       }
       for (; j + W <= width; j += W) {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on);
       }
-    }
-    for (; j < width; ++j) {
-      stripe<A, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on);
+      if (j < width) {
+        stripe<V, 1, true>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, width - j);
+      }
+    } else {
+      for (; j < width; ++j) {
+        stripe<A, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on);
+      }
     }
   }
 
@@ -366,23 +490,32 @@ struct Columns {
     merge(static_cast<A*>(left), static_cast<const A*>(right), n);
   }
 
-  // One chunk of n ≤ C rows, into lanes[0 … width). Sixteen rows at a time, P apart, stay in
-  // registers. Where rows follow each other without gaps (fused), P of them are one long row of
-  // (lane, column) pairs, and memory is read straight on: three times as fast as sixteen streams.
+  // One chunk of n ≤ C rows, into lanes[0 … width). A few rows at a time, P apart, stay in
+  // registers along the whole width: with sixteen, or with pieces of rows, memory is read a quarter
+  // slower. Where rows follow each other without gaps (fused), P of them are one long row of (lane,
+  // column) pairs.
   static void chunk(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
                     bool fused, A* lanes) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
     if (fused) {
-      for (int64_t i = 0; i < full; ++i) {
-        accumulate(in + i * P * row_stride, 0, 1, P * width, center, lanes, i > 0);
+      // Lanes that fill the first cache are left there between more than one round.
+      const int64_t rounds = 64 * width > (8 << 10) ? together : 1;
+      for (int64_t i = 0; i < full; i += rounds) {
+        accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
+                   P * width, center, lanes, i > 0);
       }
       if (rest > 0) {
         accumulate(in + full * P * row_stride, 0, 1, rest * width, center, lanes, full > 0);
       }
     } else {
-      for (int64_t r = 0; r < live; ++r) {
-        accumulate(in + r * row_stride, P * row_stride, full + (r < rest), width, center,
-                   lanes + r * width, false);
+      for (int64_t i = 0; i < full + (rest > 0); i += together) {
+        for (int64_t r = 0; r < live; ++r) {
+          const int64_t rounds = full + (r < rest) - i;
+          if (rounds <= 0) break;
+          accumulate(in + (i * P + r) * row_stride, P * row_stride,
+                     rounds < together ? rounds : together, width, center, lanes + r * width,
+                     i > 0);
+        }
       }
     }
     int64_t left = live;
@@ -394,30 +527,54 @@ struct Columns {
     }
   }
 
-  // n ≤ P rows: every lane holds one element, so a stripe is combined by halves as it is read.
-  template <class V>
-  ARRAYX_HD static void few_rows(const char* p, int64_t stride, int64_t n, const A* center,
-                                 A* out) {
-    constexpr int W = ops::lane_traits<V>::lanes;
-    V c, x[P];
-    if constexpr (W == 1) {
-      c = center ? *center : A{};
+  // n ≤ 2P rows: a lane holds two elements at most, and a stripe is combined as it is read.
+  // The lanes first, first + step … as the tree over lanes combines them.
+  template <class V, int K, int Step, class Load>
+  ARRAYX_HD static void few_lanes(const Load& load, int64_t first, int64_t n, V* x) {
+    if constexpr (Step == P) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) x[k] = load(first, k);
+      if (first + P < n) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], load(first + P, k));
+      }
     } else {
-      c = center ? V::load(center) : V(A(0));
+      few_lanes<V, K, 2 * Step>(load, first, n, x);
+      if (first + Step >= n) return;
+      V y[K];
+      few_lanes<V, K, 2 * Step>(load, first + Step, n, y);
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], y[k]);
     }
-    for (int64_t r = 0; r < n; ++r) {
-      if constexpr (W == 1) {
-        x[r] = Op::map(convert_item<A>(load_item<T>(p + r * stride)), c);
+  }
+  template <class V, int K, bool Part = false>
+  ARRAYX_HD static void few_rows(const char* p, int64_t stride, int64_t n, const A* center, A* out,
+                                 int64_t live = 0) {
+    constexpr int W = ops::lane_traits<V>::lanes;
+    V c[K], x[K];
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) {
+      if constexpr (Part) {
+        c[k] = center ? load_part<A, W>(center, live) : V(A(0));
       } else {
-        x[r] = Op::map(load_as<T, A, W>(p + r * stride), c);
+        c[k] = center ? V::load(center + k * W) : V(A(0));
       }
     }
-    int64_t left = n;
-    for (int64_t half = P / 2; half > 0; half /= 2) {
-      for (int64_t i = 0; i + half < left; ++i) x[i] = Op::combine(x[i], x[i + half]);
-      if (left > half) left = half;
+    const auto load = [&](int64_t r, int k) {
+      const char* q = p + r * stride + k * W * int64_t(sizeof(T));
+      if constexpr (Part) {
+        return Op::map(load_part_as<T, A, W>(q, live), c[k]);
+      } else {
+        return Op::map(load_as<T, A, W>(q), c[k]);
+      }
+    };
+    few_lanes<V, K, 1>(load, 0, n, x);
+    if constexpr (Part) {
+      __builtin_memcpy(out, &x[0], live * sizeof(A));
+    } else {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) x[k].store(out + k * W);
     }
-    __builtin_memcpy(out, &x[0], sizeof(V));
   }
 
   // lanes: P × width, stack: a level of `width` for each doubling of the number of chunks.
@@ -441,24 +598,47 @@ struct Columns {
     __builtin_memcpy(out, stack, width * sizeof(A));
   }
 
+  static void run_any_order(const char* in, int64_t row_stride, int64_t n, int64_t width,
+                            const A* center, A* out) {
+    // Rows that are read together are far from each other: hardware fetches ahead of streams that
+    // are not in the same pages.
+    const int64_t part = n / together;
+    for (int64_t i = 0; i < part; ++i) {
+      accumulate(in + i * row_stride, part * row_stride, together, width, center, out, i > 0);
+    }
+    for (int64_t i = part * together; i < n; ++i) {
+      accumulate(in + i * row_stride, 0, 1, width, center, out, i > 0);
+    }
+  }
+
   static void run_segment(const char* in, int64_t row_stride, int64_t n, int64_t width,
                           const A* center, char* workspace, A* out) {
-    if constexpr (order_free<A>) {
-      for (int64_t i = 0; i < n; i += 16) {
-        accumulate(in + i * row_stride, row_stride, n - i < 16 ? n - i : 16, width, center, out,
-                   i > 0);
+    if constexpr (sums_narrow<Op, T, A>) {
+      using N = twice_as_wide<T>;
+      N* sums = reinterpret_cast<N*>(workspace);
+      for (int64_t i = 0; i < n; i += narrow_sums<T>) {
+        const int64_t rows = n - i < narrow_sums<T> ? n - i : narrow_sums<T>;
+        Columns<Op, T, N>::run_any_order(in + i * row_stride, row_stride, rows, width, nullptr,
+                                         sums);
+        Columns<Op, N, A>::accumulate(workspace, 0, 1, width, nullptr, out, i > 0);
       }
+    } else if constexpr (order_free<A>) {
+      run_any_order(in, row_stride, n, width, center, out);
     } else {
       if constexpr (vector) {
-        if (n <= P) {
+        if (n <= 2 * P) {
           constexpr int W = ops::vector_bytes / int(sizeof(A));
+          using V = Vec<A, W>;
+          const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
           int64_t j = 0;
-          for (; j + W <= width; j += W) {
-            few_rows<Vec<A, W>>(in + j * sizeof(T), row_stride, n, center ? center + j : nullptr,
-                                out + j);
+          for (; j + 4 * W <= width; j += 4 * W) {
+            few_rows<V, 4>(in + j * sizeof(T), row_stride, n, at(j), out + j);
           }
-          for (; j < width; ++j) {
-            few_rows<A>(in + j * sizeof(T), row_stride, n, center ? center + j : nullptr, out + j);
+          for (; j + W <= width; j += W) {
+            few_rows<V, 1>(in + j * sizeof(T), row_stride, n, at(j), out + j);
+          }
+          if (j < width) {
+            few_rows<V, 1, true>(in + j * sizeof(T), row_stride, n, at(j), out + j, width - j);
           }
           return;
         }
@@ -512,23 +692,33 @@ template <class T>
 struct Conditions {
   static constexpr bool vector = !ops::is_complex_v<T>;
   static constexpr int W = vector ? ops::vector_bytes / int(sizeof(T)) : 1;
+  using V = std::conditional_t<vector, Vec<T, W>, T>;
 
   // Whether some element is zero (Zero) or non-zero (!Zero); stops at the first block that has one.
   template <bool Zero>
   static bool found(const char* p, int64_t n) {
     int64_t i = 0;
     if constexpr (vector) {
-      using V = Vec<T, W>;
+      const auto seen = [&](auto m) { return ops::any(Zero ? !m : m); };
+      const auto at = [&](int64_t k) { return ops::is_nonzero(V::load(p + k * sizeof(T))); };
       constexpr int K = 8;
       for (; i + K * W <= n; i += K * W) {
-        auto m = ops::is_nonzero(V::load(p + i * sizeof(T)));
+        auto m = at(i);
         ARRAYX_UNROLL
-        for (int k = 1; k < K; ++k) {
-          const auto x = ops::is_nonzero(V::load(p + (i + k * W) * sizeof(T)));
-          m = Zero ? m & x : m | x;
-        }
-        if (ops::any(Zero ? !m : m)) return true;
+        for (int k = 1; k < K; ++k) m = Zero ? m & at(i + k * W) : m | at(i + k * W);
+        if (seen(m)) return true;
       }
+      for (; i + W <= n; i += W) {
+        if (seen(at(i))) return true;
+      }
+      if (n >= W) return i < n && seen(at(n - W));
+      if (Zero) {
+        for (; i < n; ++i) {
+          if (!ops::is_nonzero(load_item<T>(p + i * sizeof(T)))) return true;
+        }
+        return false;
+      }
+      return n > 0 && ops::any(ops::is_nonzero(load_part<T, W>(p, n)));
     }
     for (; i < n; ++i) {
       if (ops::is_nonzero(load_item<T>(p + i * sizeof(T))) != Zero) return true;
@@ -552,7 +742,6 @@ struct Conditions {
   static int64_t count(const char* p, int64_t n) {
     int64_t total = 0, i = 0;
     if constexpr (vector) {
-      using V = Vec<T, W>;
       using I = ops::int_t<V>;
       using item = ops::scalar_t<I>;
       // A lane counts at most 120 before it is read out, which every width holds.
@@ -574,7 +763,17 @@ struct Conditions {
         for (int k = 0; k < W; ++k) total += counts[k];
       }
     }
-    for (; i < n; ++i) total += ops::is_nonzero(load_item<T>(p + i * sizeof(T)));
+    if constexpr (vector) {
+      if (i < n) {  // lanes beyond the end are zero
+        using I = ops::int_t<V>;
+        ops::scalar_t<I> counts[W];
+        I(typename I::native(ops::is_nonzero(load_part<T, W>(p + i * sizeof(T), n - i)).v))
+            .store(counts);
+        for (int k = 0; k < W; ++k) total -= counts[k];
+      }
+    } else {
+      for (; i < n; ++i) total += ops::is_nonzero(load_item<T>(p + i * sizeof(T)));
+    }
     return total;
   }
   static void count_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void*,
@@ -584,40 +783,89 @@ struct Conditions {
     }
   }
 
-  // Mode 0: any, 1: all, 2: count. Rows in batches, so that a batch of a stripe stays in registers.
-  template <int Mode, class O>
-  static void columns(const char* in, int64_t row_stride, int64_t n, int64_t width, const void*,
-                      void*, void* out_bytes) {
-    O* out = static_cast<O*>(out_bytes);
-    constexpr int64_t batch = Mode == 2 ? 64 : 16;
-    for (int64_t j = 0; j < width; ++j) out[j] = Mode == 1;
-    for (int64_t i = 0; i < n; i += batch) {
-      const int64_t rows = n - i < batch ? n - i : batch;
-      const char* p = in + i * row_stride;
-      int64_t j = 0;
-      if constexpr (vector) {
-        using V = Vec<T, W>;
-        using I = ops::int_t<V>;
-        using item = ops::scalar_t<I>;
-        for (; j + W <= width; j += W) {
-          I acc(item(Mode == 1 ? -1 : 0));
-          for (int64_t r = 0; r < rows; ++r) {
-            const V x = V::load(p + r * row_stride + j * sizeof(T));
-            const I m(typename I::native(ops::is_nonzero(x).v));
-            acc = Mode == 0 ? acc | m : Mode == 1 ? acc & m : acc - m;
-          }
-          item lanes[W];
-          acc.store(lanes);
-          for (int k = 0; k < W; ++k) {
-            if constexpr (Mode == 0) out[j + k] |= u8(lanes[k] & 1);
-            if constexpr (Mode == 1) out[j + k] &= u8(lanes[k] & 1);
-            if constexpr (Mode == 2) out[j + k] += lanes[k];
-          }
+  // Bits of which some are set if and only if x is not zero: without the sign of a floating number.
+  using Bits = Vec<typename ops::ints_of_width<vector ? sizeof(T) : 1>::u, W>;
+  ARRAYX_HD static Bits bits(V x) {
+    const Bits b = ops::bit_cast<Bits>(x);
+    return ops::is_float_v<T> ? b + b : b;
+  }
+  // `count` rows of K vectors (or of the first `live` lanes of one), combined onto acc, in integers
+  // of the elements' width. Mode 0: any, the bits or-ed; 1: all, the least bits; 2: the count.
+  template <int Mode, int K, bool Part>
+  ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, bool go_on, char* acc,
+                               int64_t live = 0) {
+    using item = ops::scalar_t<Bits>;
+    Bits x[K];
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) {
+      x[k] = go_on ? Bits::load(acc + k * sizeof(V)) : Bits(item(Mode == 1 ? ~item(0) : 0));
+    }
+    for (int64_t r = 0; r < count; ++r) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        const char* q = p + r * stride + k * sizeof(V);
+        const V y = Part ? load_part<T, W>(q, live) : V::load(q);
+        if constexpr (Mode == 0) {
+          x[k] = x[k] | bits(y);
+        } else if constexpr (Mode == 1) {
+          x[k] = select(bits(y) < x[k], bits(y), x[k]);
+        } else {
+          x[k] = x[k] - Bits(typename Bits::native(ops::is_nonzero(y).v));
         }
       }
-      for (; j < width; ++j) {
-        for (int64_t r = 0; r < rows; ++r) {
-          const bool m = ops::is_nonzero(load_item<T>(p + r * row_stride + j * sizeof(T)));
+    }
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) x[k].store(acc + k * sizeof(V));
+  }
+
+  template <int Mode, class O>
+  static void segment(const char* in, int64_t row_stride, int64_t n, int64_t width, char* acc,
+                      O* out) {
+    if constexpr (vector) {
+      using item_type = ops::scalar_t<Bits>;
+      constexpr int64_t together = 4;                        // rows; see Columns::chunk
+      constexpr int64_t most = Mode == 2 ? 120 : INT64_MAX;  // which the narrowest lanes count
+      constexpr int64_t item = sizeof(T);
+      for (int64_t i = 0; i < n;) {
+        const int64_t end = n - i < most ? n : i + most, start = i;
+        const int64_t part = (end - i) / together;  // see Columns::run_any_order
+        const auto run = [&](const char* p, int64_t stride, int64_t rows) {
+          int64_t j = 0;
+          const bool go_on = i++ > start;
+          for (; j + 4 * W <= width; j += 4 * W) {
+            stripe<Mode, 4, false>(p + j * item, stride, rows, go_on, acc + j * item);
+          }
+          for (; j + W <= width; j += W) {
+            stripe<Mode, 1, false>(p + j * item, stride, rows, go_on, acc + j * item);
+          }
+          if (j < width) {
+            stripe<Mode, 1, true>(p + j * item, stride, rows, go_on, acc + j * item, width - j);
+          }
+        };
+        const char* p = in + start * row_stride;
+        for (int64_t r = 0; r < part; ++r) run(p + r * row_stride, part * row_stride, together);
+        for (int64_t r = part * together; r < end - start; ++r) run(p + r * row_stride, 0, 1);
+        i = end;
+        for (int64_t j = 0; j < width; j += W) {
+          const int64_t live = width - j < W ? width - j : W;
+          Bits x = Bits::load(acc + j * item);
+          const Bits zero(item_type(0)), one(item_type(1));
+          if (Mode < 2) x = select(x != zero, one, zero);
+          using Result = Vec<O, W>;
+          Result y = ops::convert<Result>(x);
+          if (Mode == 2 && start > 0) {
+            Result before(O(0));
+            __builtin_memcpy(&before.v, out + j, live * sizeof(O));
+            y = y + before;
+          }
+          __builtin_memcpy(out + j, &y.v, live * sizeof(O));
+        }
+      }
+    } else {
+      for (int64_t j = 0; j < width; ++j) out[j] = Mode == 1;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < width; ++j) {
+          const bool m = ops::is_nonzero(load_item<T>(in + i * row_stride + j * sizeof(T)));
           if constexpr (Mode == 0) out[j] |= O(m);
           if constexpr (Mode == 1) out[j] &= O(m);
           if constexpr (Mode == 2) out[j] += m;
@@ -625,202 +873,14 @@ struct Conditions {
       }
     }
   }
-};
 
-// ---- argmax, argmin -----------------------------------------------------------------------------
-
-template <class Op, class T>
-struct Arg {
-  static constexpr int W = ops::vector_bytes / int(sizeof(T));
-  using V = Vec<T, W>;
-  static constexpr bool floating = ops::is_float_v<T>;
-
-  // The extreme of each block by vectors; the position is looked for only in the block that won.
-  static int64_t row(const char* p, int64_t n) {
-    const auto item = [p](int64_t i) { return load_item<T>(p + i * sizeof(T)); };
-    constexpr int K = 4, block = 16 * K * W;
-    T best = item(0);
-    int64_t start = 0, end = 1, i = 0;
-    bool is_nan = floating && best != best;
-    for (; i + K * W <= n && !is_nan;) {
-      const int64_t stop = n - i < block ? i + (n - i) / (K * W) * (K * W) : i + block;
-      V extreme[K];
-      auto nan = V(T(0)) != V(T(0));
-      ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) {
-        extreme[k] = V::load(p + (i + k * W) * sizeof(T));
-        if constexpr (floating) nan = nan | (extreme[k] != extreme[k]);
-      }
-      for (int64_t j = i + K * W; j < stop; j += K * W) {
-        ARRAYX_UNROLL
-        for (int k = 0; k < K; ++k) {
-          const V x = V::load(p + (j + k * W) * sizeof(T));
-          if constexpr (floating) nan = nan | (x != x);
-          extreme[k] = select(strictly(x, extreme[k]), x, extreme[k]);
-        }
-      }
-      if (floating && any(nan)) {
-        for (int64_t j = i;; ++j) {
-          if (item(j) != item(j)) return j;
-        }
-      }
-      ARRAYX_UNROLL
-      for (int k = 1; k < K; ++k) {
-        extreme[0] = select(strictly(extreme[k], extreme[0]), extreme[k], extreme[0]);
-      }
-      T lanes[W];
-      extreme[0].store(lanes);
-      for (int k = 1; k < W; ++k) {
-        if (strictly(lanes[k], lanes[0])) lanes[0] = lanes[k];
-      }
-      if (strictly(lanes[0], best)) {
-        best = lanes[0];
-        start = i;
-        end = stop;
-      }
-      i = stop;
-    }
-    for (; i < n && !is_nan; ++i) {
-      const T x = item(i);
-      if (Op::better(x, best)) {
-        best = x;
-        start = i;
-        end = i + 1;
-        is_nan = floating && x != x;
-      }
-    }
-    if (is_nan) return start;
-    for (int64_t j = start; j < end; ++j) {
-      if (item(j) == best) return j;
-    }
-    return start;
-  }
-  template <class X>
-  ARRAYX_HD static ops::mask_t<X> strictly(X x, X best) {
-    if constexpr (ops::same_type_v<Op, ops::Max>) {
-      return x > best;
-    } else {
-      return x < best;
-    }
-  }
-
-  static void rows(const char* in, int64_t row_stride, int64_t rows, int64_t n, int64_t* out) {
-    for (int64_t r = 0; r < rows; ++r) out[r] = row(in + r * row_stride, n);
-  }
-
-  static void columns(const char* in, int64_t row_stride, int64_t n, int64_t first, bool start,
-                      int64_t width, void* best_bytes, int64_t* index) {
-    T* best = static_cast<T*>(best_bytes);
-    if (start) {
-      __builtin_memcpy(best, in, width * sizeof(T));
-      for (int64_t j = 0; j < width; ++j) index[j] = first;
-    }
-    // Row numbers within a batch fit the lanes of the narrowest dtype.
-    constexpr int64_t batch = 16;
-    for (int64_t i = start ? 1 : 0; i < n; i += batch) {
-      const int64_t rows = n - i < batch ? n - i : batch;
-      const char* p = in + i * row_stride;
-      int64_t j = 0;
-      using I = ops::int_t<V>;
-      using item = ops::scalar_t<I>;
-      for (; j + W <= width; j += W) {
-        V b = V::load(best + j);
-        I where(item(-1));
-        for (int64_t r = 0; r < rows; ++r) {
-          const V x = V::load(p + r * row_stride + j * sizeof(T));
-          const auto m = Op::better(x, b);
-          b = select(m, x, b);
-          where = select(m, I(item(r)), where);
-        }
-        if (any(where >= I(item(0)))) {
-          b.store(best + j);
-          item lanes[W];
-          where.store(lanes);
-          for (int k = 0; k < W; ++k) {
-            if (lanes[k] >= 0) index[j + k] = first + i + lanes[k];
-          }
-        }
-      }
-      for (; j < width; ++j) {
-        for (int64_t r = 0; r < rows; ++r) {
-          const T x = load_item<T>(p + r * row_stride + j * sizeof(T));
-          if (Op::better(x, best[j])) {
-            best[j] = x;
-            index[j] = first + i + r;
-          }
-        }
-      }
-    }
-  }
-};
-
-// ---- scans --------------------------------------------------------------------------------------
-
-template <class Op, class A>
-struct Scan {
-  // K rows together: each waits for its own last addition.
-  template <int K>
-  static void run_rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t n,
-                       bool start, A* carry) {
-    A x[K];
-    int64_t i = 0;
-    ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) x[k] = carry[k];
-    if (start && n > 0) {
-      ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) {
-        x[k] = load_item<A>(in + k * in_stride);
-        store_item(out + k * out_stride, x[k]);
-      }
-      i = 1;
-    }
-    for (; i < n; ++i) {
-      ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) {
-        x[k] = Op::combine(x[k], load_item<A>(in + k * in_stride + i * sizeof(A)));
-        store_item(out + k * out_stride + i * sizeof(A), x[k]);
-      }
-    }
-    ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) carry[k] = x[k];
-  }
-  static void rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t rows,
-                   int64_t n, bool start, void* carry) {
-    A* c = static_cast<A*>(carry);
-    int64_t r = 0;
-    for (; r + 4 <= rows; r += 4) {
-      run_rows<4>(in + r * in_stride, in_stride, out + r * out_stride, out_stride, n, start, c + r);
-    }
-    for (; r < rows; ++r) {
-      run_rows<1>(in + r * in_stride, in_stride, out + r * out_stride, out_stride, n, start, c + r);
-    }
-  }
-
-  static void columns(const char* in, int64_t in_stride, char* out, int64_t out_stride,
-                      int64_t rows, int64_t width, bool start, void* carry) {
-    A* c = static_cast<A*>(carry);
-    for (int64_t r = 0; r < rows; ++r) {
-      const char* p = in + r * in_stride;
-      char* q = out + r * out_stride;
-      if (start && r == 0) {
-        __builtin_memcpy(c, p, width * sizeof(A));
-        __builtin_memcpy(q, p, width * sizeof(A));
-        continue;
-      }
-      int64_t j = 0;
-      if constexpr (!ops::is_complex_v<A>) {
-        constexpr int W = ops::vector_bytes / int(sizeof(A));
-        using V = Vec<A, W>;
-        for (; j + W <= width; j += W) {
-          const V x = Op::combine(V::load(c + j), V::load(p + j * sizeof(A)));
-          x.store(c + j);
-          x.store(q + j * sizeof(A));
-        }
-      }
-      for (; j < width; ++j) {
-        c[j] = Op::combine(c[j], load_item<A>(p + j * sizeof(A)));
-        store_item(q + j * sizeof(A), c[j]);
-      }
+  template <int Mode, class O>
+  static void columns(const char* in, int64_t row_stride, int64_t n, int64_t columns, const void*,
+                      void* workspace, void* out) {
+    for (int64_t j = 0; j < columns; j += most_columns) {
+      const int64_t width = columns - j < most_columns ? columns - j : most_columns;
+      segment<Mode>(in + j * sizeof(T), row_stride, n, width, static_cast<char*>(workspace),
+                    static_cast<O*>(out) + j);
     }
   }
 };
@@ -888,14 +948,10 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
     fill_pair<Min, T, T>(k, Reduction::min, dtype, 0);
     k.merge[index(Reduction::max)][d] = Columns<Max, T, T>::merge_kernel;
     k.merge[index(Reduction::min)][d] = Columns<Min, T, T>::merge_kernel;
-    k.arg_rows[1][d] = Arg<Max, T>::rows;
-    k.arg_rows[0][d] = Arg<Min, T>::rows;
-    k.arg_columns[1][d] = Arg<Max, T>::columns;
-    k.arg_columns[0][d] = Arg<Min, T>::columns;
   }
 }
 
-// Merging and scanning run on the accumulators' dtypes; integers as unsigned, which wrap.
+// Merging runs on the accumulators' dtypes; integers as unsigned, which wrap.
 template <class T>
 void fill_accumulator(ReduceKernels& k, DType dtype) {
   using namespace ops;
@@ -909,10 +965,6 @@ void fill_accumulator(ReduceKernels& k, DType dtype) {
   k.merge[index(Reduction::prod)][d] = Columns<Prod, T, T>::merge_kernel;
   k.merge[index(Reduction::count_nonzero)][d] = k.merge[index(Reduction::sum)][d];
   k.merge[index(Reduction::sum_squared_deviations)][d] = k.merge[index(Reduction::sum)][d];
-  k.scan_rows[0][d] = Scan<Sum, T>::rows;
-  k.scan_rows[1][d] = Scan<Prod, T>::rows;
-  k.scan_columns[0][d] = Scan<Sum, T>::columns;
-  k.scan_columns[1][d] = Scan<Prod, T>::columns;
 }
 
 }  // namespace
@@ -945,6 +997,8 @@ void fill_reduce(KernelTable& table) {
   fill_accumulator<ops::Complex<f32>>(k, DType::complex64);
   fill_accumulator<ops::Complex<f64>>(k, DType::complex128);
   // any and all of conditions are the greatest and the least.
+  fill_arg_reduce(k);
+  fill_scan(k);
   const int boolean = static_cast<int>(DType::bool_);
   k.merge[index(Reduction::any)][boolean] = k.merge[index(Reduction::max)][boolean];
   k.merge[index(Reduction::all)][boolean] = k.merge[index(Reduction::min)][boolean];

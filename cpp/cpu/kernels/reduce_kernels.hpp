@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "../../array/dtype.hpp"
 #include "../../ops/table.hpp"
@@ -22,15 +23,15 @@ constexpr int reduce_chunk(int real_bytes) {
   return 16 * reduce_lanes(real_bytes);
 }
 
-// A columns kernel works on segments of this many bytes of accumulators: on a 4096 × 4096 array 8
-// KiB read a fifth faster than 2 KiB.
-inline constexpr int max_column_bytes = 8192;
+// A columns kernel works on segments of so many columns, and reads each row of them straight on: on
+// a 4096 × 4096 array of float32 16 KiB of a row are read a quarter faster than 8 KiB.
+inline constexpr int most_columns = 4096;
 // Elements a columns kernel takes at most (where the order matters), and the workspace it needs:
 // the lanes of a segment, as many centers, and a level for each doubling of the number of chunks.
 constexpr std::int64_t max_column_length(int real_bytes) {
   return std::int64_t{reduce_chunk(real_bytes)} << 12;
 }
-inline constexpr int columns_workspace = (16 + 16 + 14) * max_column_bytes;
+inline constexpr int columns_workspace = most_columns * (2 * 128 + 14 * 16);
 
 // out[r] = reduction of in[r][0 … n), n ≥ 1; elements contiguous, row_stride in bytes.
 // center[r] is what sum_squared_deviations subtracts, else null.
@@ -52,11 +53,22 @@ using ArgColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::
                                   std::int64_t first, bool start, std::int64_t columns, void* best,
                                   std::int64_t* index);
 
-// Running combination of each row (column), all in the accumulator's dtype, strides in bytes.
-// carry[r] is the last value before, and after; with `start` there is none before.
+// Running combination of each row (column), all in the accumulator's dtype, strides in bytes. The
+// kernel goes on from element `position` of the axis, a multiple of scan_chunk; `carry` is its own
+// memory between calls.
+//   Products, complex sums and those of 8- and 16-bit integers combine one element after the other.
+// Other sums go in chunks of 64 bytes, in which the upper half of each pair, four, eight … adds
+// the sum of the lower half; to that the sum of the chunks before in the block is added, and to
+// that the sum of the blocks before. So no addition waits for all before it, and another thread may
+// do another block.
 using ScanKernel = void (*)(const char* in, std::int64_t in_row_stride, char* out,
                             std::int64_t out_row_stride, std::int64_t rows, std::int64_t columns,
-                            bool start, void* carry);
+                            std::int64_t position, void* carry);
+template <class A>
+inline constexpr bool scans_in_chunks = (std::is_arithmetic_v<A> && sizeof(A) >= 4);
+inline constexpr std::int64_t scan_chunk = 16, scan_block = 4096;
+inline constexpr int most_scan_rows = 256, most_scan_column_bytes = 4096;
+inline constexpr int scan_carry = 6 * (most_scan_column_bytes + 64);
 
 struct ReduceKernels {
   // By the input's dtype. The accumulator is the one of the table's rule; under [1] float64 and
@@ -65,10 +77,10 @@ struct ReduceKernels {
   ReduceColumnsKernel columns[reduction_count][dtype_count][2] = {};
   // By the accumulator's dtype.
   MergeKernel merge[reduction_count][dtype_count] = {};
-  // [1] is the largest, [0] the smallest.
+  // [1] is the largest, [0] the smallest. (arg_reduce.cpp)
   ArgRowsKernel arg_rows[2][dtype_count] = {};
   ArgColumnsKernel arg_columns[2][dtype_count] = {};
-  // [1] is the product, [0] the sum; by the accumulator's dtype.
+  // [1] is the product, [0] the sum; by the accumulator's dtype. (scan.cpp)
   ScanKernel scan_rows[2][dtype_count] = {};
   ScanKernel scan_columns[2][dtype_count] = {};
 };

@@ -1,6 +1,12 @@
-// Sorting networks: as many short lines side by side as a cache line has lanes, compiled per
-// instruction set. Batcher's merge exchange (Knuth, The Art of Computer Programming, vol. 3,
-// algorithm 5.2.2 M) sorts any number of rows.
+// Sorting networks, compiled per instruction set: many short lines side by side, as many as a cache
+// line has lanes, and single lines of up to a thousand keys. What is exchanged depends on the
+// number of keys alone, so nothing waits for a branch that went the other way.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
 #include "../simd/vec.hpp"
 
 #include "../kernels.hpp"
@@ -11,7 +17,10 @@ namespace {
 
 using ops::Vec;
 
-// exchange(i, j) with i < j for every comparison of the network of n rows, in order.
+// ---- lines side by side -------------------------------------------------------------------------
+
+// exchange(i, j) with i < j for every comparison of the network of n rows, in order: Batcher's
+// merge exchange (Knuth, The Art of Computer Programming, vol. 3, algorithm 5.2.2 M).
 template <class Exchange>
 void merge_exchange(i64 n, Exchange&& exchange) {
   i64 top = 1;
@@ -65,6 +74,364 @@ void pair_network(void* rows, std::int64_t n) {
   });
 }
 
+// ---- keys ---------------------------------------------------------------------------------------
+
+template <class K>
+using KeyVec = Vec<K, ops::vector_bytes / sizeof(K)>;
+template <class K>
+using SignedVec = Vec<std::make_signed_t<K>, ops::vector_bytes / sizeof(K)>;
+
+template <class K>
+SignedVec<K> as_signed(KeyVec<K> x) {
+  return SignedVec<K>(typename SignedVec<K>::native(x.v));
+}
+template <class K, class Mask>
+KeyVec<K> ones_where(Mask m) {
+  return KeyVec<K>(typename KeyVec<K>::native(m.v));
+}
+
+template <class K>
+inline constexpr K top_bit = K(K(1) << (8 * sizeof(K) - 1));
+template <class K>
+inline constexpr K infinity_bits = sizeof(K) == 2   ? K(0x7c00)
+                                   : sizeof(K) == 4 ? K(0x7f800000)
+                                                    : K(0x7ff0000000000000);
+
+// out = body(x) for vectors of n items at `in`, the last one padded with zeros.
+template <class K, class Body>
+void each_vector(const void* in, void* out, i64 n, Body&& body) {
+  using V = KeyVec<K>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes;
+  const char* p = static_cast<const char*>(in);
+  char* q = static_cast<char*>(out);
+  for (; n >= lanes; n -= lanes, p += sizeof(V), q += sizeof(V)) body(V::load(p)).store(q);
+  const int rest = static_cast<int>(n);
+  if (rest > 0) body(V::load_first(p, rest)).store_first(q, rest);
+}
+
+template <class K, KeyKind kind>
+unsigned keys_of(const void* in, void* keys, i64 n, bool descending, bool ordered) {
+  using V = KeyVec<K>;
+  const V flip(descending ? K(~K(0)) : K(0)), top(top_bit<K>), zero(K(0));
+  if constexpr (kind != KeyKind::floating) {
+    each_vector<K>(in, keys, n, [&](V x) {
+      if constexpr (kind == KeyKind::truth) x = ones_where<K>(x != zero) & V(K(1));
+      if constexpr (kind == KeyKind::twos_complement) x = x ^ top;
+      return x ^ flip;
+    });
+    return 0;
+  } else {
+    using S = std::make_signed_t<K>;
+    V nan(K(0)), negative_zero(K(0)), positive_zero(K(0));
+    const SignedVec<K> infinity{S(infinity_bits<K>)}, none{S(0)};
+    each_vector<K>(in, keys, n, [&](V x) {
+      const V is_nan = ones_where<K>(infinity < as_signed<K>(x & ~top));
+      const V is_negative_zero = ones_where<K>(x == top);
+      nan = nan | is_nan;
+      negative_zero = negative_zero | is_negative_zero;
+      positive_zero = positive_zero | ones_where<K>(x == zero);
+      if (ordered) x = x & ~is_negative_zero;
+      x = x ^ (ones_where<K>(as_signed<K>(x) < none) | top) ^ flip;
+      return ordered ? x | is_nan : x;
+    });
+    // Zeros that pad the last vector count as well, which does no harm.
+    const auto any = [&](V ones) { return ops::any(ones != zero); };
+    return (any(nan) ? has_nan : 0U) | (any(negative_zero) ? has_negative_zero : 0U) |
+           (any(positive_zero) ? has_positive_zero : 0U);
+  }
+}
+
+template <class K, KeyKind kind>
+void values_of(const void* keys, void* out, i64 n, bool descending) {
+  using V = KeyVec<K>;
+  const V flip(descending ? K(~K(0)) : K(0)), top(top_bit<K>);
+  each_vector<K>(keys, out, n, [&](V x) {
+    x = x ^ flip;
+    if constexpr (kind == KeyKind::twos_complement) x = x ^ top;
+    if constexpr (kind == KeyKind::floating) {
+      const SignedVec<K> none{std::make_signed_t<K>(0)};
+      x = x ^ (~ones_where<K>(as_signed<K>(x) < none) | top);
+    }
+    return x;
+  });
+}
+
+template <class K>
+KeyRange key_range(const void* keys, i64 n) {
+  using V = KeyVec<K>;
+  using W = SignedVec<K>;  // whose comparison AVX2 has
+  constexpr i64 lanes = ops::lane_traits<V>::lanes, size = sizeof(K);
+  const char* p = static_cast<const char*>(keys);
+  K first;
+  std::memcpy(&first, p, size);
+  const V top(top_bit<K>), all(first);
+  W least = as_signed<K>(all ^ top), greatest = least;
+  V different(K(0)), unsorted(K(0));
+  const auto include = [&](V x, V before) {
+    const W a = as_signed<K>(x ^ top), b = as_signed<K>(before ^ top);
+    least = W(typename W::native(a.v < least.v ? a.v : least.v));
+    greatest = W(typename W::native(greatest.v < a.v ? a.v : greatest.v));
+    different = different | (x ^ all);
+    unsorted = unsorted | ones_where<K>(a < b);
+  };
+  i64 i = 1;
+  for (; i + lanes <= n; i += lanes) include(V::load(p + i * size), V::load(p + (i - 1) * size));
+  for (; i < n; ++i) {
+    K x, before;
+    std::memcpy(&x, p + i * size, size);
+    std::memcpy(&before, p + (i - 1) * size, size);
+    include(V(x), V(before));
+  }
+  KeyRange range{first, first, 0, ops::any(unsorted != V(K(0)))};
+  for (int l = 0; l < lanes; ++l) {
+    range.least = std::min<std::uint64_t>(range.least, K(K(least[l]) ^ top_bit<K>));
+    range.greatest = std::max<std::uint64_t>(range.greatest, K(K(greatest[l]) ^ top_bit<K>));
+    range.different |= different[l];
+  }
+  return range;
+}
+
+template <class K>
+void fill_keys(KernelTable& table, int item) {
+  table.keys[item][int(KeyKind::natural)] = &keys_of<K, KeyKind::natural>;
+  table.keys[item][int(KeyKind::twos_complement)] = &keys_of<K, KeyKind::twos_complement>;
+  table.values[item][int(KeyKind::natural)] = &values_of<K, KeyKind::natural>;
+  table.values[item][int(KeyKind::twos_complement)] = &values_of<K, KeyKind::twos_complement>;
+  if constexpr (sizeof(K) == 1) {
+    table.keys[item][int(KeyKind::truth)] = &keys_of<K, KeyKind::truth>;
+    table.values[item][int(KeyKind::truth)] = &values_of<K, KeyKind::truth>;
+  } else {
+    table.keys[item][int(KeyKind::floating)] = &keys_of<K, KeyKind::floating>;
+    table.values[item][int(KeyKind::floating)] = &values_of<K, KeyKind::floating>;
+    table.key_range[item] = &key_range<K>;
+  }
+}
+
+// ---- one line -----------------------------------------------------------------------------------
+
+// Batcher's bitonic sort in the form that exchanges in one direction only: runs of k keys become
+// runs of 2k by exchanges of key i with key i ^ (2k - 1), then with i ^ k/2, i ^ k/4, …, i ^ 1.
+
+// The exchanges of i with i ^ mask for each mask in turn, within each of two vectors of `lanes` at
+// once: two shuffles bring all lower keys of the pairs into one vector and all upper ones into the
+// other, and where a key is then the next shuffles know.
+template <int lanes, int... masks>
+struct Shuffles {
+  static constexpr int count = sizeof...(masks);
+  int lower[count][lanes] = {}, upper[count][lanes] = {}, first[lanes] = {}, second[lanes] = {};
+
+  constexpr Shuffles() {
+    constexpr int mask[] = {masks...};
+    int place[2 * lanes] = {};
+    for (int i = 0; i < 2 * lanes; ++i) place[i] = i;
+    for (int s = 0; s < count; ++s) {
+      int lane = 0, next[2 * lanes] = {};
+      for (int i = 0; i < 2 * lanes; ++i) {
+        const int j = i ^ mask[s];
+        if (j < i) continue;
+        lower[s][lane] = place[i];
+        upper[s][lane] = place[j];
+        next[i] = lane;
+        next[j] = lanes + lane++;
+      }
+      for (int i = 0; i < 2 * lanes; ++i) place[i] = next[i];
+    }
+    for (int i = 0; i < lanes; ++i) {
+      first[i] = place[i];
+      second[i] = place[lanes + i];
+    }
+  }
+};
+
+template <class Source, class V, std::size_t... lane>
+V shuffled(Source, V a, V b, std::index_sequence<lane...>) {
+  return V(typename V::native(__builtin_shufflevector(a.v, b.v, Source{}(lane)...)));
+}
+
+// Written so that GCC finds the instructions for the lesser and the greater of two integers.
+template <class V>
+void exchange(V& low, V& high) {
+  const V least(typename V::native(high.v < low.v ? high.v : low.v));
+  high = V(typename V::native(high.v < low.v ? low.v : high.v));
+  low = least;
+}
+
+template <class V, int... masks>
+struct InVectors {
+  static constexpr int lanes = ops::lane_traits<V>::lanes;
+  static constexpr Shuffles<lanes, masks...> shuffles{};
+  using Lanes = std::make_index_sequence<lanes>;
+
+  template <int s>
+  static void step(V& a, V& b) {
+    if constexpr (s < sizeof...(masks)) {
+      V low = shuffled([](std::size_t l) { return shuffles.lower[s][l]; }, a, b, Lanes{});
+      V high = shuffled([](std::size_t l) { return shuffles.upper[s][l]; }, a, b, Lanes{});
+      exchange(low, high);
+      a = low;
+      b = high;
+      step<s + 1>(a, b);
+    } else {
+      const V first = shuffled([](std::size_t l) { return shuffles.first[l]; }, a, b, Lanes{});
+      b = shuffled([](std::size_t l) { return shuffles.second[l]; }, a, b, Lanes{});
+      a = first;
+    }
+  }
+};
+
+template <class V>
+V reversed(V a) {
+  constexpr int lanes = ops::lane_traits<V>::lanes;
+  return [&]<std::size_t... lane>(std::index_sequence<lane...>) {
+    return V(typename V::native(__builtin_shufflevector(a.v, a.v, (lanes - 1 - int(lane))...)));
+  }(std::make_index_sequence<lanes>{});
+}
+
+// Merges bitonic vectors, each for itself; and sorts them.
+template <class V>
+void merge_in_vectors(V& a, V& b) {
+  constexpr int lanes = ops::lane_traits<V>::lanes;
+  if constexpr (lanes == 4) InVectors<V, 2, 1>::template step<0>(a, b);
+  if constexpr (lanes == 8) InVectors<V, 4, 2, 1>::template step<0>(a, b);
+  if constexpr (lanes == 16) InVectors<V, 8, 4, 2, 1>::template step<0>(a, b);
+  if constexpr (lanes == 32) InVectors<V, 16, 8, 4, 2, 1>::template step<0>(a, b);
+}
+template <class V>
+void sort_in_vectors(V& a, V& b) {
+  constexpr int lanes = ops::lane_traits<V>::lanes;
+  if constexpr (lanes == 4) InVectors<V, 1, 3, 1>::template step<0>(a, b);
+  if constexpr (lanes == 8) InVectors<V, 1, 3, 1, 7, 2, 1>::template step<0>(a, b);
+  if constexpr (lanes == 16) InVectors<V, 1, 3, 1, 7, 2, 1, 15, 4, 2, 1>::template step<0>(a, b);
+  if constexpr (lanes == 32) {
+    InVectors<V, 1, 3, 1, 7, 2, 1, 15, 4, 2, 1, 31, 8, 4, 2, 1>::template step<0>(a, b);
+  }
+}
+
+// The exchanges at distances of `distance`, distance / 2, …, 1 vectors, then within the vectors.
+template <int distance, int count, class V>
+void merge_bitonic(V (&v)[count]) {
+  ARRAYX_UNROLL
+  for (int d = distance; d > 0; d /= 2) {
+    ARRAYX_UNROLL
+    for (int i = 0; i < count; ++i) {
+      if ((i & d) == 0) exchange(v[i], v[i + d]);
+    }
+  }
+  ARRAYX_UNROLL
+  for (int i = 0; i < count; i += 2) merge_in_vectors(v[i], v[i + 1]);
+}
+
+// Merges runs of `run` vectors by pairs.
+template <int run, int count, class V>
+void merge_runs(V (&v)[count]) {
+  ARRAYX_UNROLL
+  for (int first = 0; first < count; first += 2 * run) {
+    ARRAYX_UNROLL
+    for (int i = 0; i < run; ++i) {
+      V high = reversed(v[first + 2 * run - 1 - i]);
+      exchange(v[first + i], high);
+      v[first + 2 * run - 1 - i] = reversed(high);
+    }
+  }
+  merge_bitonic<run / 2>(v);
+}
+
+template <int count, class V>
+void sort_vectors(char* p) {
+  V v[count];
+  ARRAYX_UNROLL
+  for (int i = 0; i < count; ++i) v[i] = V::load(p + i * sizeof(V));
+  ARRAYX_UNROLL
+  for (int i = 0; i < count; i += 2) sort_in_vectors(v[i], v[i + 1]);
+  merge_runs<1>(v);
+  if constexpr (count > 2) merge_runs<2>(v);
+  if constexpr (count > 4) merge_runs<4>(v);
+  ARRAYX_UNROLL
+  for (int i = 0; i < count; ++i) v[i].store(p + i * sizeof(V));
+}
+
+constexpr int group = 8;  // vectors that are sorted and merged in registers
+
+// Sorts `vectors` vectors at p, a multiple of `group`. Runs of vectors that would stand behind the
+// last one hold nothing but the greatest keys, which no exchange would move.
+template <class V>
+void sort_groups(char* p, i64 vectors) {
+  constexpr i64 bytes = sizeof(V);
+  for (i64 i = 0; i < vectors; i += group) sort_vectors<group, V>(p + i * bytes);
+  for (i64 run = group; run < vectors; run *= 2) {
+    for (i64 first = 0; first + run < vectors; first += 2 * run) {
+      const i64 end = std::min(vectors, first + 2 * run);
+      for (i64 j = first + run; j < end; ++j) {
+        char* low_at = p + (2 * (first + run) - 1 - j) * bytes;
+        char* high_at = p + j * bytes;
+        V low = V::load(low_at), high = reversed(V::load(high_at));
+        exchange(low, high);
+        low.store(low_at);
+        reversed(high).store(high_at);
+      }
+      for (i64 d = run / 2; d >= group; d /= 2) {
+        for (i64 block = first; block + d < end; block += 2 * d) {
+          const i64 last = std::min(block + d, end - d);
+          for (i64 i = block; i < last; ++i) {
+            V low = V::load(p + i * bytes), high = V::load(p + (i + d) * bytes);
+            exchange(low, high);
+            low.store(p + i * bytes);
+            high.store(p + (i + d) * bytes);
+          }
+        }
+      }
+      for (i64 i = first; i < end; i += group) {
+        V v[group];
+        ARRAYX_UNROLL
+        for (int k = 0; k < group; ++k) v[k] = V::load(p + (i + k) * bytes);
+        merge_bitonic<group / 2>(v);
+        ARRAYX_UNROLL
+        for (int k = 0; k < group; ++k) v[k].store(p + (i + k) * bytes);
+      }
+    }
+  }
+}
+
+template <class K>
+void short_sort(const void* in, void* out, std::int64_t n) {
+  using S = std::make_signed_t<K>;  // whose comparison AVX2 has
+  // Keys of two bytes are shuffled faster in half of an AVX-512 register.
+  constexpr int bytes = sizeof(K) == 2 ? 32 : ops::vector_bytes;
+  using V = Vec<S, bytes / sizeof(K)>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes;
+  constexpr S top = std::numeric_limits<S>::min();
+  alignas(64) char keys[short_sort_bytes];
+  const i64 vectors = (n + lanes - 1) / lanes;
+  const i64 padded = vectors <= 2 ? 2 : vectors <= 4 ? 4 : (vectors + group - 1) / group * group;
+  const char* from = static_cast<const char*>(in);
+  const i64 whole = n / lanes, rest = n % lanes;
+  for (i64 i = 0; i < whole; ++i) {
+    (V::load(from + i * i64(sizeof(V))) ^ V(top)).store(keys + i * sizeof(V));
+  }
+  for (i64 i = whole; i < padded; ++i) V(std::numeric_limits<S>::max()).store(keys + i * sizeof(V));
+  const auto flip_rest = [&](const char* a, char* b) {
+    for (i64 i = 0; i < rest; ++i) {
+      S key;
+      std::memcpy(&key, a + i * i64(sizeof(S)), sizeof(S));
+      key = S(key ^ top);
+      std::memcpy(b + i * i64(sizeof(S)), &key, sizeof(S));
+    }
+  };
+  flip_rest(from + whole * i64(sizeof(V)), keys + whole * i64(sizeof(V)));
+  if (padded == 2) {
+    sort_vectors<2, V>(keys);
+  } else if (padded == 4) {
+    sort_vectors<4, V>(keys);
+  } else {
+    sort_groups<V>(keys, padded);
+  }
+  char* to = static_cast<char*>(out);
+  for (i64 i = 0; i < whole; ++i) {
+    (V::load(keys + i * i64(sizeof(V))) ^ V(top)).store(to + i * i64(sizeof(V)));
+  }
+  flip_rest(keys + whole * i64(sizeof(V)), to + whole * i64(sizeof(V)));
+}
+
 }  // namespace
 
 void fill_sort(KernelTable& table) {
@@ -73,6 +440,15 @@ void fill_sort(KernelTable& table) {
   table.network[2] = &network<u32>;
   table.network[3] = &network<u64>;
   table.pair_network = &pair_network;
+  fill_keys<u8>(table, 0);
+  fill_keys<u16>(table, 1);
+  fill_keys<u32>(table, 2);
+  fill_keys<u64>(table, 3);
+  if constexpr (ops::vector_bytes >= 32) {
+    table.short_sort[1] = &short_sort<u16>;
+    table.short_sort[2] = &short_sort<u32>;
+    table.short_sort[3] = &short_sort<u64>;
+  }
 }
 
 }  // namespace ARRAYX_ISA

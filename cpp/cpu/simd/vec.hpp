@@ -79,11 +79,29 @@ struct Vec {
   ARRAYX_HD void store(void* p) const { __builtin_memcpy(p, &v, sizeof(native)); }
   // The first n lanes (n < N); the others are zero.
   ARRAYX_HD static Vec load_first(const void* p, int n) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(native) == 64) {
+      return Vec(__builtin_bit_cast(native, _mm512_maskz_loadu_epi8(first_bytes(n), p)));
+    }
+#endif
     Vec r{native{}};
     __builtin_memcpy(&r.v, p, n * sizeof(T));
     return r;
   }
-  ARRAYX_HD void store_first(void* p, int n) const { __builtin_memcpy(p, &v, n * sizeof(T)); }
+  ARRAYX_HD void store_first(void* p, int n) const {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(native) == 64) {
+      _mm512_mask_storeu_epi8(p, first_bytes(n), __builtin_bit_cast(__m512i, v));
+      return;
+    }
+#endif
+    __builtin_memcpy(p, &v, n * sizeof(T));
+  }
+#if defined(__AVX512BW__)
+  ARRAYX_HD static __mmask64 first_bytes(int n) {
+    return _bzhi_u64(~0ULL, static_cast<unsigned>(n * static_cast<int>(sizeof(T))));
+  }
+#endif
 
   ARRAYX_HD friend Vec operator+(Vec a, Vec b) { return Vec(native(a.v + b.v)); }
   ARRAYX_HD friend Vec operator-(Vec a, Vec b) { return Vec(native(a.v - b.v)); }
@@ -248,6 +266,16 @@ ARRAYX_HD Vec<T, N> map_lanes(F f, Vec<T, N> x) {
   return r;
 }
 
+template <class T, int N, class F, class... X>
+ARRAYX_HD Vec<T, N> replace_lanes(Mask<sizeof(T), N> m, Vec<T, N> result, F f, X... x) {
+  if (any(m)) {
+    for (int i = 0; i < N; ++i) {
+      if (m.v[i]) result.v[i] = f(x[i]...);
+    }
+  }
+  return result;
+}
+
 // f on float64 lanes, register by register, rounded once to float32 (see lanes.hpp).
 template <class F, int N>
 ARRAYX_HD Vec<f32, N> map_wide(F f, Vec<f32, N> x) {
@@ -292,6 +320,32 @@ ARRAYX_HD Vec<T, N> gather(const T* table, Vec<typename ints_of_width<sizeof(T)>
   }
 #endif
   for (int i = 0; i < N; ++i) r.v[i] = table[index.v[i]];
+  return r;
+}
+
+template <class T, int N>
+ARRAYX_HD Vec<T, N> lookup(const T (&table)[16],
+                           Vec<typename ints_of_width<sizeof(T)>::s, N> index) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f32> && N == 16) {
+    return Vec<T, N>(
+        _mm512_permutexvar_ps(__builtin_bit_cast(__m512i, index.v), _mm512_loadu_ps(table)));
+  }
+  if constexpr (same_type_v<T, f64> && N == 8) {
+    return Vec<T, N>(_mm512_permutex2var_pd(
+        _mm512_loadu_pd(table), __builtin_bit_cast(__m512i, index.v), _mm512_loadu_pd(table + 8)));
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (same_type_v<T, f32> && N == 8) {
+    const __m256i i = __builtin_bit_cast(__m256i, index.v);
+    const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i);
+    const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), i);
+    return Vec<T, N>(_mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(i, 28))));
+  }
+#endif
+  Vec<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = table[index.v[i] & 15];
   return r;
 }
 

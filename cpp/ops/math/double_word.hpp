@@ -91,6 +91,17 @@ ARRAYX_HD DoubleWord<V> two_square(V a) {
   }
 }
 
+// a - b * c exactly, where that is a number: b close to a / c.
+template <class V>
+ARRAYX_HD V exact_rest(V a, V b, V c) {
+  if constexpr (has_fma) {
+    return mul_add(-b, c, a);
+  } else {
+    const DoubleWord<V> p = two_prod(b, c);
+    return (a - p.hi) - p.lo;
+  }
+}
+
 template <class V>
 ARRAYX_HD V value(DoubleWord<V> x) {
   return x.hi + x.lo;
@@ -147,8 +158,7 @@ ARRAYX_HD DoubleWord<V> operator*(DoubleWord<V> x, DoubleWord<V> y) {
 template <class V>
 ARRAYX_HD DoubleWord<V> operator/(DoubleWord<V> x, DoubleWord<V> y) {
   const V q = x.hi / y.hi;
-  const DoubleWord<V> p = two_prod(q, y.hi);
-  const V remainder = (x.hi - p.hi) - p.lo;
+  const V remainder = exact_rest(x.hi, q, y.hi);
   return fast_two_sum(q, (remainder + (x.lo - q * y.lo)) / y.hi);
 }
 
@@ -157,8 +167,7 @@ template <class V>
 ARRAYX_HD DoubleWord<V> sqrt(DoubleWord<V> x) {
   const V zero = constant<V>(0);
   const V r = ops::sqrt(x.hi);
-  const DoubleWord<V> square = two_square(r);
-  const V remainder = ((x.hi - square.hi) - square.lo) + x.lo;
+  const V remainder = exact_rest(x.hi, r, r) + x.lo;
   const V correction = remainder / (r + r);
   return fast_two_sum(r, ops::select(r > zero, correction, zero));
 }

@@ -1,6 +1,7 @@
-// exp, exp2 and expm1 of real operands, and the parts they and their relatives are made of.
-// x = n ln2 + r with |r| <= ln2/2; e^r is a polynomial whose leading 1 + r keeps its rounding
-// error. Coefficients: Remez, in 50 digits. The same code serves float32 with its own constants.
+// exp and expm1 of real operands, and the parts they and their relatives are made of.
+// x = n ln2 + i ln2/16 + r: 2^(i/16) comes from a table, e^r from a short polynomial whose leading
+// r keeps its rounding error. Coefficients: Remez, in 50 digits. The same code serves float32 with
+// its own constants.
 #pragma once
 
 #include "double_word.hpp"
@@ -21,6 +22,9 @@ struct exp_constants<f64> {
   static constexpr f64 ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45;
   static constexpr f64 reduce_high = ln2_high, reduce_low = ln2_low;
   static constexpr f64 ordinary = 708, saturated = 750;
+  // Of steps of ln2/16: their shifter leaves the number of steps in the low bits.
+  static constexpr f64 step_shifter = 0x1.8p52;
+  static constexpr f64 step_high = 0x1.62e42fefap-5, step_low = 0x1.cf79abc9e3b3ap-44;
 };
 template <>
 struct exp_constants<f32> {
@@ -31,6 +35,9 @@ struct exp_constants<f32> {
   static constexpr f64 reduce_high = has_fma ? 0x1.62e430p-1 : ln2_high;
   static constexpr f64 reduce_low = has_fma ? -0x1.05c610p-29 : ln2_low;
   static constexpr f64 ordinary = 87, saturated = 110;
+  static constexpr f64 step_shifter = 0x1.8p23;
+  static constexpr f64 step_high = has_fma ? 0x1.62e43p-5 : 0x1.62ep-5;
+  static constexpr f64 step_low = has_fma ? -0x1.05c61p-33 : 0x1.0bfbe8p-19;
 };
 template <class V>
 using exp_constants_t = exp_constants<scalar_t<V>>;
@@ -53,32 +60,6 @@ ARRAYX_HD V scale_in_two_steps(V y, V n) {
   return (y * power_of_two(half)) * power_of_two(rest);
 }
 
-// e^x = 2^n (hi + lo), hi + lo in [0.7, 1.42] with an error of at most a quarter of its ulp.
-template <class V>
-struct ExpParts {
-  V n, shifted, hi, lo;
-
-  ARRAYX_HD V scale() const { return power_of_two(shifted); }
-};
-
-// (e^r - 1 - r) / r^2 on |r| <= ln2/2; the error relative to e^r is 2^-58, 2^-34 in float32.
-template <class V>
-ARRAYX_HD V exp_tail(V r) {
-  // Even and odd terms apart: half the chain, at no cost since the caller has r^2 too.
-  const V z = r * r;
-  V even, odd;
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
-    even = horner(z, {0x1.00000042e2c16p-1, 0x1.5554806b0913fp-5, 0x1.6d9671de731d0p-10});
-    odd = horner(z, {0x1.5555559793740p-3, 0x1.11107d8bee59fp-7, 0x1.a1b734bfdcc84p-13});
-  } else {
-    even = horner(z, {0x1.000000000000bp-1, 0x1.5555555550046p-5, 0x1.6c16c185a28fdp-10,
-                      0x1.a01996a0aa033p-16, 0x1.28b03d17889bfp-22});
-    odd = horner(z, {0x1.5555555555561p-3, 0x1.111111110d606p-7, 0x1.a01a01baf18c5p-13,
-                     0x1.71dddfae90282p-19, 0x1.af85aeb4016f6p-26});
-  }
-  return mul_add(odd, r, even);
-}
-
 // x = n ln2 + r + correction, r exact, the correction at most 2^-33 (in float32 2^-22, or 2^-12
 // without a fused multiply-add).
 template <class V>
@@ -94,49 +75,121 @@ ARRAYX_HD ExpReduction<V> reduce_exp(V x, V x_low) {
           mul_add(n, constant<V>(-exp_constants_t<V>::reduce_low), x_low)};
 }
 
-// e^(x + x_low) for |x| at most `saturated`.
+// 2^(i/16), a bit shorter than a T so that 2^n 2^(i/16) +- 1 is exact (n >= 0), and what its
+// logarithm lacks of i ln2/16.
+template <class T>
+struct ExpTable {
+  T power[16], rest[16];
+};
+inline constexpr ExpTable<f64> exp_table_f64 = {
+    {0x1p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0, 0x1.306fe0a31b715p+0,
+     0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0, 0x1.6a09e667f3bcdp+0,
+     0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f09p+0, 0x1.ae89f995ad3adp+0,
+     0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0},
+    {0x0p+0, 0x1.79aa65d837b6cp-54, -0x1.01b15eaa59348p-55, 0x1.68efde3a8a894p-54,
+     0x1.34d754db0abb6p-55, 0x1.59f48a72a4c6dp-55, 0x1.690cebb7aafbp-56, 0x1.063e1e21c5409p-54,
+     -0x1.3b3efbf5e2229p-54, -0x1.b32dcb94da51dp-56, 0x1.db72fc1f0eab4p-55, 0x1.1affc2b91ce27p-56,
+     0x1.c1a7792cb3387p-55, 0x1.36eae30af0cb3p-56, 0x1.4a385a63d07a7p-56, -0x1.ff7128fd391f1p-55}};
+template <class T, int Multiple>
+constexpr ExpTable<T> exp_table() {
+  ExpTable<T> r{};
+  for (int i = 0; i < 16; ++i) {
+    const f64 wide = exp_table_f64.power[i];
+    r.power[i] = (T(wide) + T(2)) - T(2);
+    const f64 lost = (wide - f64(r.power[i])) / f64(r.power[i]);
+    r.rest[i] = T((exp_table_f64.rest[i] + (lost - 0.5 * lost * lost)) / Multiple);
+  }
+  return r;
+}
+
+// e^x = 2^n power e^(r + correction): r is exact and at most ln2/32, the correction is some ulps of
+// it (2^-8 in float32 without a fused multiply-add).
+template <class V>
+struct ExpSteps {
+  V steps;         // 16 n + i
+  uint_t<V> bits;  // steps in the lowest bits
+  V power;         // 2^(i/16)
+  V r, correction;
+
+  ARRAYX_HD V n() const { return floor(steps * constant<V>(0.0625)); }
+  // 2^n power, for a normal result.
+  ARRAYX_HD V scaled_power() const {
+    const uint_t<V> exponent = (bits >> 4) << limits<scalar_t<V>>::mantissa_bits;
+    return bit_cast<V>(bit_cast<uint_t<V>>(power) + exponent);
+  }
+};
+// Of e^(Multiple x), |Multiple x| at most `saturated`; r and correction are those of x itself.
+template <int Multiple = 1, class V>
+ARRAYX_HD ExpSteps<V> exp_steps(V x) {
+  using C = exp_constants_t<V>;
+  static constexpr ExpTable<scalar_t<V>> table = exp_table<scalar_t<V>, Multiple>();
+  const V shifter = constant<V>(C::step_shifter);
+  const V shifted = mul_add(x, constant<V>(16 * Multiple * log2_e), shifter);
+  const V steps = shifted - shifter;
+  const int_t<V> index = bit_cast<int_t<V>>(shifted);
+  const V rest = lookup(table.rest, index);
+  return {steps, bit_cast<uint_t<V>>(shifted), lookup(table.power, index),
+          mul_add(steps, constant<V>(-C::step_high / Multiple), x),
+          mul_add(steps, constant<V>(-C::step_low / Multiple), rest)};
+}
+
+// (e^r - 1 - r) / r^2 on |r| <= ln2/32; the error relative to r is 2^-60, 2^-31 in float32.
+template <class V>
+ARRAYX_HD V exp_tail(V r) {
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    return horner(r, {0x1.fffffffdd3476p-2, 0x1.5557088471387p-3, 0x1.5557443d4dcb9p-5});
+  } else {
+    return horner(r, {0x1.0000000000003p-1, 0x1.5555555555559p-3, 0x1.55555554acf9dp-5,
+                      0x1.111111108f362p-7, 0x1.6c181f942d5ddp-10, 0x1.a01b895b5dbfdp-13});
+  }
+}
+// e^(r + correction) - 1, rounded.
+template <class V>
+ARRAYX_HD V expm1_of_rest(ExpSteps<V> s) {
+  const V r = s.r + s.correction;
+  return mul_add(r * r, exp_tail(r), r);
+}
+
+// e^(x + x_low) = 2^n (hi + lo), hi in [1, 2) and lo at most hi / 45, with an error of 2^-58 (2^-29
+// in float32).
+template <class V>
+struct ExpParts {
+  V n, shifted, hi, lo;
+
+  ARRAYX_HD V scale() const { return power_of_two(shifted); }
+};
 template <class V>
 ARRAYX_HD ExpParts<V> exp_parts(V x, V x_low) {
-  const ExpReduction<V> a = reduce_exp(x, x_low);
-  const V r = a.r + a.correction;
-  const DoubleWord<V> one_plus_r = fast_two_sum(constant<V>(1), a.r);
-  const V lo = one_plus_r.lo + mul_add(r * r, exp_tail(r), a.correction);
-  return {a.n, a.shifted, one_plus_r.hi, lo};
+  ExpSteps<V> s = exp_steps(x);
+  s.correction = s.correction + x_low;
+  const V n = s.n();
+  return {n, n + constant<V>(exp_constants_t<V>::shifter), s.power, s.power * expm1_of_rest(s)};
 }
 
-// exp_parts to about 2^-60, 2^-30 in float32: r^2/2 too keeps its rounding error. For expm1 and
-// tanh, where the 1 cancels, and pow, which has other errors to bear.
+// e^x for an ordinary x, and for one whose result may overflow or be subnormal.
 template <class V>
-ARRAYX_HD ExpParts<V> exp_parts_precise(V x, V x_low) {
-  const ExpReduction<V> a = reduce_exp(x, x_low);
-  const V r = a.r + a.correction;
-  const V half = constant<V>(0.5);
-  const DoubleWord<V> square = two_square(a.r);
-  const DoubleWord<V> one_plus_r = fast_two_sum(constant<V>(1), a.r);
-  const DoubleWord<V> head = fast_two_sum(one_plus_r.hi, square.hi * half);
-  // (e^r - 1 - r - r^2/2) / r^3; the error relative to e^r is 2^-64 and 2^-33.
-  V p;
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
-    p = horner(r, {0x1.555555854f07cp-3, 0x1.5554e627c7b24p-5, 0x1.1110939284223p-7,
-                   0x1.6d4ed88a457bdp-10, 0x1.a19d2573dec1fp-13});
-  } else {
-    p = estrin(
-        r, {0x1.555555555555bp-3, 0x1.555555555555ap-5, 0x1.111111110ec00p-7, 0x1.6c16c16c14157p-10,
-            0x1.a01a01b3a2430p-13, 0x1.a01a01b1fc565p-16, 0x1.71ddefc95df31p-19,
-            0x1.27e4c2c4f26e2p-22, 0x1.af6c7a0f8c83fp-26, 0x1.1f99b8a301159p-29});
-  }
-  const V correction = mul_add(a.correction, a.r, mul_add(half, square.lo, a.correction));
-  const V lo = (one_plus_r.lo + head.lo) + mul_add((r * r) * r, p, correction);
-  return {a.n, a.shifted, head.hi, lo};
+ARRAYX_HD V exp_of(ExpSteps<V> s) {
+  const V scaled = s.scaled_power();
+  return mul_add(scaled, expm1_of_rest(s), scaled);
+}
+template <class V>
+ARRAYX_HD V exp_of_extreme(ExpSteps<V> s) {
+  return scale_in_two_steps(mul_add(s.power, expm1_of_rest(s), s.power), s.n());
 }
 
-// 2^n y for parts whose result may overflow or be subnormal.
+// e^x - 2^n power in two parts, not normalized, for an ordinary x.
 template <class V>
-ARRAYX_HD V assemble(ExpParts<V> p, mask_t<V> extreme) {
-  const V y = p.hi + p.lo;
-  V result = y * p.scale();
-  if (any(extreme)) result = select(extreme, scale_in_two_steps(y, p.n), result);
-  return result;
+ARRAYX_HD DoubleWord<V> exp_excess(ExpSteps<V> s, V scaled) {
+  const V r = s.r + s.correction;
+  const V tail = mul_add(r * r, exp_tail(r), s.correction);
+  const DoubleWord<V> linear = two_prod(scaled, s.r);
+  return {linear.hi, mul_add(scaled, tail, linear.lo)};
+}
+// Their sum, where |high.hi| is larger than the excess or zero; not normalized.
+template <class V>
+ARRAYX_HD DoubleWord<V> add_excess(DoubleWord<V> high, DoubleWord<V> excess) {
+  const DoubleWord<V> sum = fast_two_sum(high.hi, excess.hi);
+  return {sum.hi, excess.lo + (high.lo + sum.lo)};
 }
 
 // x kept within [-bound, bound]; NaN stays.
@@ -158,43 +211,26 @@ ARRAYX_HD mask_t<V> exp_is_extreme(V x) {
 template <class V>
 ARRAYX_HD V exp(V x) {
   const mask_t<V> extreme = detail::exp_is_extreme(x);
-  if (any(extreme)) x = detail::clamp(x, detail::exp_constants_t<V>::saturated);
-  return detail::assemble(detail::exp_parts(x, constant<V>(0)), extreme);
-}
-
-template <class V>
-ARRAYX_HD V exp2(V x) {
-  constexpr bool single = same_type_v<scalar_t<V>, f32>;
-  constexpr f64 ln2_rounded = single ? 0x1.62e430p-1 : detail::ln2;
-  constexpr f64 ln2_rest = single ? -0x1.05c610p-29 : 0x1.abc9e3b39803fp-56;
-  const mask_t<V> extreme = !(fabs(x) < constant<V>(single ? 125 : 1021));
-  if (any(extreme)) x = detail::clamp(x, single ? 160 : 1100);
-  const V shifter = constant<V>(detail::exp_constants_t<V>::shifter);
-  const V shifted = x + shifter;
-  const V n = shifted - shifter;
-  const V fraction = x - n;
-  const DoubleWord<V> r = two_prod(fraction, constant<V>(ln2_rounded));
-  const V r_low = mul_add(fraction, constant<V>(ln2_rest), r.lo);
-  const DoubleWord<V> one_plus_r = fast_two_sum(constant<V>(1), r.hi);
-  const V lo = one_plus_r.lo + mul_add(r.hi * r.hi, detail::exp_tail(r.hi), r_low);
-  return detail::assemble(detail::ExpParts<V>{n, shifted, one_plus_r.hi, lo}, extreme);
+  if (!any(extreme)) return detail::exp_of(detail::exp_steps(x));
+  const detail::ExpSteps<V> s =
+      detail::exp_steps(detail::clamp(x, detail::exp_constants_t<V>::saturated));
+  return select(extreme, detail::exp_of_extreme(s), detail::exp_of(s));
 }
 
 template <class V>
 ARRAYX_HD V expm1(V x) {
-  using limit = detail::exp_constants_t<V>;
   const mask_t<V> extreme = detail::exp_is_extreme(x);
   // Below -40 the result is -1.
   const V low = constant<V>(-40);
   V y = select(x < low, low, x);
-  if (any(extreme)) y = detail::clamp(y, limit::saturated);
-  const detail::ExpParts<V> p = detail::exp_parts_precise(y, constant<V>(0));
-  const V scale = p.scale();
-  const DoubleWord<V> head = two_sum(p.hi * scale, constant<V>(-1));
-  V result = head.hi + mul_add(p.lo, scale, head.lo);
+  if (any(extreme)) y = detail::clamp(y, detail::exp_constants_t<V>::saturated);
+  const detail::ExpSteps<V> s = detail::exp_steps(y);
+  const V scaled = s.scaled_power();
+  const DoubleWord<V> head = two_sum(scaled, constant<V>(-1));
+  V result = value(detail::add_excess(head, detail::exp_excess(s, scaled)));
   if (any(extreme)) {
     const mask_t<V> large = extreme & !(x < constant<V>(0));
-    result = select(large, detail::scale_in_two_steps(p.hi + p.lo, p.n), result);
+    result = select(large, detail::exp_of_extreme(s), result);
   }
   return copysign(result, x);
 }

@@ -66,8 +66,7 @@ ARRAYX_HD DoubleWord<V> sqrt_of_square(V a, V c) {
   // Where a^2 - 1 cancels, its low part is no longer small beside it.
   const DoubleWord<V> radicand = fast_two_sum(sum.hi, low);
   const V root = ops::sqrt(radicand.hi);
-  const DoubleWord<V> product = two_square(root);
-  const V remainder = ((radicand.hi - product.hi) - product.lo) + radicand.lo;
+  const V remainder = exact_rest(radicand.hi, root, root) + radicand.lo;
   const V correction = remainder / (root + root);
   return {root, select(root > constant<V>(0), correction, root)};
 }
@@ -96,24 +95,42 @@ ARRAYX_HD V cosh(V x) {
 
 template <class V>
 ARRAYX_HD V tanh(V x) {
-  // (e^2|x| - 1) / (e^2|x| + 1), each in two parts; from 20 on the result rounds to 1.
-  const V limit = constant<V>(20);
+  // tanh(a + h) = T + v (1 - T^2) / (1 + T v) with T = tanh a = (S - 1) / (S + 1), S = e^2a from
+  // the table of exponentials and v = tanh h, |h| <= ln2/64: the division does not wait for h, and
+  // the chain of dependent operations is half as long as through e^2x - 1. From 20 on the result
+  // rounds to 1.
+  const V limit = constant<V>(20), one = constant<V>(1);
   V a = fabs(x);
   a = select(a > limit, limit, a);
-  const detail::ExpParts<V> p = detail::exp_parts_precise(a + a, constant<V>(0));
-  const V scale = p.scale();
-  const V one = constant<V>(1);
-  const DoubleWord<V> e = fast_two_sum(p.hi * scale, p.lo * scale);
-  DoubleWord<V> numerator = fast_two_sum(e.hi, -one);
-  DoubleWord<V> denominator = fast_two_sum(e.hi, one);
-  numerator = fast_two_sum(numerator.hi, numerator.lo + e.lo);
-  denominator.lo = denominator.lo + e.lo;
-  const V reciprocal = one / denominator.hi;
-  const V quotient = numerator.hi * reciprocal;
-  const DoubleWord<V> product = two_prod(quotient, denominator.hi);
-  const V remainder =
-      ((numerator.hi - product.hi) - product.lo) + mul_add(-quotient, denominator.lo, numerator.lo);
-  return copysign(mul_add(remainder, reciprocal, quotient), x);
+  const detail::ExpSteps<V> s = detail::exp_steps<2>(a);
+  const V scaled = s.scaled_power();
+  // S + 1 is exact up to 2^mantissa_bits; beyond only T's distance from 1 is inexact.
+  const V two = constant<V>(2);
+  const V d = scaled + one, n = d - two;
+  const V reciprocal = one / d;
+  const V t = n * reciprocal;
+  const V t_square = t * t;
+  const V rest = exact_rest(n, t, d) + ((d - n) - two);
+  const V h = s.r + s.correction;
+  const V square = h * h;
+  // tanh h - s.r, and z / (1 + z) for z = T v, |z| <= ln2/64.
+  V tail, fraction;
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    tail = mul_add(h * square, constant<V>(-1. / 3), s.correction);
+    const V z = t * (s.r + tail);
+    fraction = z * mul_add(z, constant<V>(-0x1.fff8p-1), one);
+  } else {
+    tail = mul_add(h * square, horner(square, {-1. / 3, 2. / 15, -17. / 315, 62. / 2835}),
+                   s.correction);
+    const V z = t * (s.r + tail);
+    fraction = z * estrin(z, {1, -1, 1, -1, 1, -1, 1});
+  }
+  const V v = s.r + tail;
+  // (1 - T^2) / (1 + T v) - 1
+  const V excess = mul_add(t_square - one, fraction, -t_square);
+  const DoubleWord<V> sum = fast_two_sum(t, s.r);
+  const V low = mul_add(v, excess, mul_add(rest, reciprocal, sum.lo + tail));
+  return copysign(sum.hi + low, x);
 }
 
 template <class V>
@@ -169,9 +186,8 @@ ARRAYX_HD V atanh(V x) {
   const V denominator_low = sum.lo + (above_low + below_low);
   const V reciprocal = one / sum.hi;
   const V s = numerator.hi * reciprocal;
-  const DoubleWord<V> product = two_prod(s, sum.hi);
   const V remainder =
-      ((numerator.hi - product.hi) - product.lo) + mul_add(-s, denominator_low, numerator.lo);
+      exact_rest(numerator.hi, s, sum.hi) + mul_add(-s, denominator_low, numerator.lo);
   const V z = s * s;
   const V low = mul_add(s * z, detail::atanh_tail(z) * half, remainder * reciprocal);
   V result = detail::add_exponent(k * half, DoubleWord<V>{s, low});

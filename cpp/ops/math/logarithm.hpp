@@ -1,10 +1,10 @@
 // log, log1p, log2, log10 and logaddexp of real operands, and the parts the inverse hyperbolic
-// functions and pow are made of. x = 2^k m with m in [sqrt(1/2), sqrt(2)); log m comes from the
-// series of 2 atanh(s), s = f / (2 + f), f = m - 1 (fdlibm's scheme), whose leading terms
-// f - f^2/2 keep their rounding error.
+// functions and pow are made of. x = 2^k m; log m comes from a table of sixteen parts of m's range
+// and a short series (see log_table.hpp), the leading terms with their rounding error.
 #pragma once
 
 #include "exponential.hpp"
+#include "log_table.hpp"
 
 ARRAYX_OPS_BEGIN
 namespace math {
@@ -22,6 +22,7 @@ template <class V>
 struct Decomposition {
   V k, m;
   uint_t<V> biased_k;  // k + bias, the exponent field of 2^k
+  int_t<V> part;       // of log_table.hpp, in the lowest four bits
 };
 template <class V>
 ARRAYX_HD Decomposition<V> decompose(V x) {
@@ -30,14 +31,15 @@ ARRAYX_HD Decomposition<V> decompose(V x) {
   using u = scalar_t<U>;
   constexpr int bits = limits<T>::mantissa_bits, bias = limits<T>::exponent_bias;
   constexpr u one = u(bias) << bits;
-  constexpr u sqrt_half = u(sizeof(T) == 8 ? 0x3fe6a09e667f3bcdu : 0x3f3504f3u);
-  const U t = bit_cast<U>(x) + splat<U>(u(one - sqrt_half));
+  // The middle of the tenth of sixteen parts is 1.
+  constexpr u lowest = one - (u(19) << (bits - 5));
+  const U t = bit_cast<U>(x) + splat<U>(u(one - lowest));
   const U biased_k = t >> bits;
   // A whole number below 2^bits under the exponent of 2^bits is that number plus 2^bits.
   const U under_exponent = biased_k | splat<U>(u(u(bias + bits) << bits));
   const V k = bit_cast<V>(under_exponent) - constant<V>(f64(u64(1) << bits) + bias);
-  const V m = bit_cast<V>((t & splat<U>(u((u(1) << bits) - 1))) + splat<U>(sqrt_half));
-  return {k, m, biased_k};
+  const V m = bit_cast<V>((t & splat<U>(u((u(1) << bits) - 1))) + splat<U>(lowest));
+  return {k, m, biased_k, bit_cast<int_t<V>>(t >> (bits - 4))};
 }
 
 // The same where x may be subnormal too; anything not positive gives garbage.
@@ -50,7 +52,7 @@ ARRAYX_HD Decomposition<V> decompose_any(V x, mask_t<V> ordinary) {
     excess = select(subnormal, constant<V>(54), excess);
   }
   const Decomposition<V> d = decompose(x);
-  return {d.k - excess, d.m, d.biased_k};
+  return {d.k - excess, d.m, d.biased_k, d.part};
 }
 
 // (2 atanh(s) - 2s) / s^3 in z = s^2, |s| <= 3 - sqrt(8); the error relative to 2s is 2^-59 in
@@ -66,18 +68,38 @@ ARRAYX_HD V atanh_tail(V z) {
   }
 }
 
-// log(1 + f) for f in [sqrt(1/2) - 1, sqrt(2) - 1], in two parts, |lo| < |hi| / 16; their sum is
-// good to about a sixteenth of a unit in the last place of the result.
+// log(1 + r) - r for |r| <= 0.0342; with r it is good to 2^-60, in float32 to 2^-30.
 template <class V>
-ARRAYX_HD DoubleWord<V> log1p_parts(V f) {
-  const V s = f / (constant<V>(2) + f);
-  const V z = s * s;
-  const DoubleWord<V> square = two_square(f);
-  const V minus_half = constant<V>(-0.5);
-  const V half_square = square.hi * constant<V>(0.5);
-  const V hi = f - half_square;
-  const V lo = mul_add(minus_half, square.lo, (f - hi) - half_square);
-  return {hi, mul_add(s, mul_add(z, atanh_tail(z), half_square), lo)};
+ARRAYX_HD V log1p_tail(V r) {
+  V p;
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    p = horner(r, {-0.5, 0x1.5554e4fd65d94p-2, -0x1.002799c7aa647p-2, 0x1.9ebe4927150aap-3});
+  } else {
+    p = mul_add(estrin(r, {0x1.55555555554e7p-2, -0x1.fffffffffc558p-3, 0x1.9999999bb538ap-3,
+                           -0x1.555555a219a7ep-3, 0x1.2492302c762c5p-3, -0x1.fffc2c72d3838p-4,
+                           0x1.c8049eaf58fb0p-4, -0x1.a1823317a0e40p-4}),
+                r, constant<V>(-0.5));
+  }
+  return (r * r) * p;
+}
+
+// m = (1 + r) / c, and -log c in two parts, of which the high one leaves room for an exponent.
+template <class V>
+struct LogReduction {
+  V r, high, low, inverse;
+};
+template <LogBase Base, class V>
+ARRAYX_HD LogReduction<V> reduce_log(V m, int_t<V> part) {
+  static constexpr LogTable<scalar_t<V>> table = log_table<scalar_t<V>, Base>();
+  const V c = lookup(table.inverse, part);
+  V r;
+  if constexpr (has_fma) {
+    r = mul_add(m, c, constant<V>(-1));
+  } else {
+    const DoubleWord<V> s = split(m);  // short enough for exact products
+    r = (s.hi * c - constant<V>(1)) + s.lo * c;
+  }
+  return {r, lookup(table.high, part), lookup(table.low, part), c};
 }
 
 // k ln2 + p rounded once, |k ln2| >= |p| or k = 0.
@@ -87,15 +109,14 @@ ARRAYX_HD V add_exponent(V k, DoubleWord<V> p) {
   return head.hi + (head.lo + mul_add(k, constant<V>(exp_constants_t<V>::ln2_low), p.lo));
 }
 
-// The values of a logarithm at zero, negative numbers, infinity and NaN.
+// k ln2 + a.high + low + log(1 + r), rounded once. The first two are exact as one number, zero or
+// larger than r.
 template <class V>
-ARRAYX_HD V log_specials(V x, V result) {
-  const V infinity = constant<V>(limits<f64>::infinity);
-  const V zero = constant<V>(0);
-  result = select(x == infinity, infinity, result);
-  result = select(x == zero, -infinity, result);
-  result = select(x < zero, constant<V>(limits<f64>::nan), result);
-  return select(is_nan(x), x, result);
+ARRAYX_HD V add_logs(V k, LogReduction<V> a, V r, V low) {
+  using C = exp_constants_t<V>;
+  const DoubleWord<V> head = fast_two_sum(mul_add(k, constant<V>(C::ln2_high), a.high), r);
+  low = mul_add(k, constant<V>(C::ln2_low), low);
+  return head.hi + (head.lo + (low + log1p_tail(r)));
 }
 
 // log((hi + lo) 2^extra), |lo| at most some ulps of hi, hi positive and normal; elsewhere
@@ -108,60 +129,81 @@ ARRAYX_HD V log_of_sum(V hi, V lo, V extra) {
   // 2^(1 - k): unlike 2^-k it has an exponent field for every k, and no lo is lost to it.
   const U field = splat<U>(scalar_t<U>(2 * limits<T>::exponent_bias + 1)) - d.biased_k;
   const V scale = bit_cast<V>(field << limits<T>::mantissa_bits);
-  const DoubleWord<V> f = two_sum(d.m - constant<V>(1), (lo * scale) * constant<V>(0.5));
-  DoubleWord<V> p = log1p_parts(f.hi);
-  // log(1 + f + e) = log(1 + f) + e / (1 + f), to the first order of both.
-  p.lo = p.lo + mul_add(-f.lo, f.hi, f.lo);
-  return add_exponent(d.k + extra, p);
+  const LogReduction<V> a = reduce_log<LogBase::e>(d.m, d.part);
+  // Where r is less than lo, that is far from 1, and errors of r do not count.
+  const DoubleWord<V> r = fast_two_sum(a.r, ((lo * scale) * constant<V>(0.5)) * a.inverse);
+  return add_logs(d.k + extra, a, r.hi, a.low + r.lo);
 }
 
-// The leading parts of log m times a constant c.
-template <class V>
-ARRAYX_HD DoubleWord<V> times_constant(DoubleWord<V> p, f64 c_hi, f64 c_lo) {
-  const DoubleWord<V> product = two_prod(p.hi, constant<V>(c_hi));
-  const V lo = mul_add(p.hi, constant<V>(c_lo), product.lo);
-  return {product.hi, mul_add(p.lo, constant<V>(c_hi), lo)};
+// The logarithm of 2^k m in a base.
+template <LogBase Base, class V>
+ARRAYX_HD V log_in_base(V k, V m, int_t<V> part) {
+  const LogReduction<V> a = reduce_log<Base>(m, part);
+  if constexpr (Base == LogBase::e) {
+    return add_logs(k, a, a.r, a.low);
+  } else {
+    constexpr bool single = same_type_v<scalar_t<V>, f32>, binary = Base == LogBase::two;
+    constexpr f64 log2_e = single ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
+    constexpr f64 log2_e_rest = single ? 0x1.4ae0c0p-26 : 0x1.777d0ffda0d24p-56;
+    constexpr f64 log10_e = single ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
+    constexpr f64 log10_e_rest = single ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57;
+    // As ln2_high and ln2_low.
+    constexpr f64 log10_2_high = single ? 0x1.344p-2 : 0x1.34413509f7800p-2;
+    constexpr f64 log10_2_low = single ? 0x1.3509f8p-18 : 0x1.fef311f12b358p-46;
+    const V factor = constant<V>(binary ? log2_e : log10_e);
+    const V rest = constant<V>(binary ? log2_e_rest : log10_e_rest);
+    V high, low = a.low;
+    if constexpr (binary) {
+      high = k + a.high;
+    } else {
+      high = mul_add(k, constant<V>(log10_2_high), a.high);
+      low = mul_add(k, constant<V>(log10_2_low), low);
+    }
+    const DoubleWord<V> p = two_prod(a.r, factor);
+    const DoubleWord<V> head = fast_two_sum(high, p.hi);
+    low = mul_add(log1p_tail(a.r), factor, mul_add(a.r, rest, low + p.lo));
+    return head.hi + (head.lo + low);
+  }
+}
+
+// Of any x. A branch of its own, so that the one of ordinary operands stays short; inline, since a
+// call makes GCC load the constants anew for every vector (13 % of log in float64).
+template <LogBase Base, class V>
+ARRAYX_HD V log_of_any(V x) {
+  const V subnormal_scale = constant<V>(0x1p54), zero = constant<V>(0);
+  const mask_t<V> subnormal = x < constant<V>(limits<scalar_t<V>>::min_normal);
+  const Decomposition<V> d = decompose(select(subnormal, x * subnormal_scale, x));
+  const V k = d.k - select(subnormal, constant<V>(54), zero);
+  V result = log_in_base<Base>(k, d.m, d.part);
+  const V infinity = constant<V>(limits<f64>::infinity);
+  result = select(x == infinity, infinity, result);
+  result = select(x == zero, -infinity, result);
+  result = select(x < zero, constant<V>(limits<f64>::nan), result);
+  return select(is_nan(x), x, result);
+}
+
+template <LogBase Base, class V>
+ARRAYX_HD V logarithm(V x) {
+  if (!all(is_positive_normal(x))) return log_of_any<Base>(x);
+  const Decomposition<V> d = decompose(x);
+  return log_in_base<Base>(d.k, d.m, d.part);
 }
 
 }  // namespace detail
 
 template <class V>
 ARRAYX_HD V log(V x) {
-  const mask_t<V> ordinary = detail::is_positive_normal(x);
-  const detail::Decomposition<V> d = detail::decompose_any(x, ordinary);
-  const V result = detail::add_exponent(d.k, detail::log1p_parts(d.m - constant<V>(1)));
-  return all(ordinary) ? result : detail::log_specials(x, result);
+  return detail::logarithm<detail::LogBase::e>(x);
 }
 
 template <class V>
 ARRAYX_HD V log2(V x) {
-  constexpr bool single = same_type_v<scalar_t<V>, f32>;
-  constexpr f64 log2_e = single ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
-  constexpr f64 log2_e_rest = single ? 0x1.4ae0c0p-26 : 0x1.777d0ffda0d24p-56;
-  const mask_t<V> ordinary = detail::is_positive_normal(x);
-  const detail::Decomposition<V> d = detail::decompose_any(x, ordinary);
-  const DoubleWord<V> p =
-      detail::times_constant(detail::log1p_parts(d.m - constant<V>(1)), log2_e, log2_e_rest);
-  const DoubleWord<V> head = fast_two_sum(d.k, p.hi);
-  const V result = head.hi + (head.lo + p.lo);
-  return all(ordinary) ? result : detail::log_specials(x, result);
+  return detail::logarithm<detail::LogBase::two>(x);
 }
 
 template <class V>
 ARRAYX_HD V log10(V x) {
-  constexpr bool single = same_type_v<scalar_t<V>, f32>;
-  constexpr f64 log10_e = single ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
-  constexpr f64 log10_e_rest = single ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57;
-  // As ln2_high and ln2_low.
-  constexpr f64 log10_2_high = single ? 0x1.344p-2 : 0x1.34413509f7800p-2;
-  constexpr f64 log10_2_low = single ? 0x1.3509f8p-18 : 0x1.fef311f12b358p-46;
-  const mask_t<V> ordinary = detail::is_positive_normal(x);
-  const detail::Decomposition<V> d = detail::decompose_any(x, ordinary);
-  const DoubleWord<V> p =
-      detail::times_constant(detail::log1p_parts(d.m - constant<V>(1)), log10_e, log10_e_rest);
-  const DoubleWord<V> head = fast_two_sum(d.k * constant<V>(log10_2_high), p.hi);
-  const V result = head.hi + (head.lo + mul_add(d.k, constant<V>(log10_2_low), p.lo));
-  return all(ordinary) ? result : detail::log_specials(x, result);
+  return detail::logarithm<detail::LogBase::ten>(x);
 }
 
 namespace detail {

@@ -1,5 +1,6 @@
-// pow and hypot of real operands. pow is e^(y log x) with log x in double-double to 2^-67, so that
-// the largest exponent, |y log x| = 745, adds about a tenth of an ulp to the rounding.
+// pow and hypot of real operands. pow is e^(y log x) with log x in two parts to 2^-64 (2^-35 in
+// float32), so that the largest exponent, |y log x| = 745, adds about a quarter of an ulp to the
+// rounding.
 #pragma once
 
 #include "logarithm.hpp"
@@ -8,42 +9,50 @@ ARRAYX_OPS_BEGIN
 namespace math {
 namespace detail {
 
-// log(x), its low part within some ulps of the high one, for positive x that is normal where
-// `ordinary` says so and may be subnormal elsewhere.
+// log(2^k m) in two parts.
+template <class V>
+ARRAYX_HD DoubleWord<V> log_double_word(Decomposition<V> d) {
+  using C = exp_constants_t<V>;
+  const LogReduction<V> a = reduce_log<LogBase::e>(d.m, d.part);
+  const V minus_half = constant<V>(-0.5);
+  const DoubleWord<V> head = fast_two_sum(mul_add(d.k, constant<V>(C::ln2_high), a.high), a.r);
+  const DoubleWord<V> square = two_prod(a.r, a.r * minus_half);  // -r^2/2
+  const DoubleWord<V> sum = fast_two_sum(head.hi, square.hi);
+  V low = mul_add(d.k, constant<V>(C::ln2_low), a.low) + square.lo;
+  // log(1 + r) - r + r^2/2 by the powers of r and -r^2/2, to 2^-67 (2^-36) of log x.
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    low = mul_add(square.hi * a.r,
+                  estrin(a.r, {-2 * 0x1.5555510744a41p-2, 2 * 0x1.ffff43712fa02p-3,
+                               -2 * 0x1.9a03f760d661dp-3, 2 * 0x1.590650db86c89p-3}),
+                  low);
+  } else {
+    const V q =
+        estrin(a.r, {2 * 0x1.ffffffffffed2p-3, -2 * 0x1.9999999995325p-3, 2 * 0x1.55555557bed28p-3,
+                     -2 * 0x1.249249779a35dp-3, 2 * 0x1.ffffcc7a659a4p-4, -2 * 0x1.c71898986ae81p-4,
+                     2 * 0x1.9a79320719653p-4, -2 * 0x1.7be7a98e3c3a7p-4});
+    // The rounding errors of r^3/3 count where r is largest beside log x. `third` is 2^-54 less
+    // than a third of itself.
+    const V third = constant<V>(-2 * 0x1.5555555555555p-2);
+    const DoubleWord<V> cube = two_prod(square.hi, a.r);
+    const V cube_low = mul_add(cube.hi, constant<V>(0x1p-54), mul_add(square.lo, a.r, cube.lo));
+    low = mul_add(cube_low, third, low);
+    low = mul_add(cube.hi, mul_add(q, a.r, third), low);
+  }
+  return fast_two_sum(sum.hi, low + (head.lo + sum.lo));
+}
+// Of x, normal where `ordinary` says so; elsewhere it may be subnormal.
 template <class V>
 ARRAYX_HD DoubleWord<V> log_double_word(V x, mask_t<V> ordinary) {
-  const V one = constant<V>(1);
-  const Decomposition<V> d = decompose_any(x, ordinary);
-  // s = f / (m + 1) to twice the working precision by one reciprocal; f is exact.
-  const V f = d.m - one;
-  const V divisor = d.m + one;
-  const V divisor_low = d.m - (divisor - one);
-  const V reciprocal = one / divisor;
-  const V s = f * reciprocal;
-  const DoubleWord<V> product = two_prod(s, divisor);
-  const V remainder = mul_add(-s, divisor_low, (f - product.hi) - product.lo);
-  const V s_low = remainder * reciprocal;
-  // log m = 2s + s z (2/3 + z q(z)), z = s^2; the error of q relative to 2s is 2^-73.
-  const DoubleWord<V> square = two_square(s);
-  const V z = square.hi;
-  const V z_low = mul_add(s + s, s_low, square.lo);
-  const V q = estrin(
-      z, {0x1.9999999999998p-2, 0x1.2492492492b72p-2, 0x1.c71c71c5fabd6p-3, 0x1.745d17ff84c00p-3,
-          0x1.3b136ea9188e3p-3, 0x1.111f1a0c44906p-3, 0x1.de6e8c0f273ebp-4, 0x1.e94f32f698861p-4});
-  const DoubleWord<V> zq = two_prod(z, q);
-  DoubleWord<V> series = fast_two_sum(constant<V>(0x1.5555555555555p-1), zq.hi);
-  series.lo = series.lo + (mul_add(z_low, q, zq.lo) + constant<V>(0x1.5555555555555p-55));
-  // s z series, whose terms of second order in the low parts are below the last bit.
-  const DoubleWord<V> cube = two_prod(s, z);
-  const V cube_low = cube.lo + mul_add(s, z_low, s_low * z);
-  const DoubleWord<V> tail = two_prod(cube.hi, series.hi);
-  const V tail_low = mul_add(cube.hi, series.lo, mul_add(cube_low, series.hi, tail.lo));
-  const DoubleWord<V> log_m = fast_two_sum(s + s, tail.hi);
-  const V log_m_low = log_m.lo + (tail_low + (s_low + s_low));
-  const DoubleWord<V> head =
-      fast_two_sum(d.k * constant<V>(exp_constants_t<V>::ln2_high), log_m.hi);
-  const V low = mul_add(d.k, constant<V>(exp_constants_t<V>::ln2_low), log_m_low);
-  return {head.hi, head.lo + low};
+  return log_double_word(decompose_any(x, ordinary));
+}
+
+// y log x in two parts, where it is moderate. No y beyond 2^70 gives anything but 0, 1 or infinity,
+// and split() takes none so large.
+template <class V>
+ARRAYX_HD DoubleWord<V> exponent_of_pow(DoubleWord<V> log_x, V y) {
+  if constexpr (!has_fma) y = clamp(y, 0x1p70);
+  const DoubleWord<V> product = two_prod(y, log_x.hi);
+  return {product.hi, mul_add(y, log_x.lo, product.lo)};
 }
 
 // x^y from |x|^y: the sign, and the special cases of C's Annex F and of the array API standard that
@@ -67,8 +76,23 @@ ARRAYX_HD V pow_specials(V x, V y, V result) {
   return select(is_one, one, result);
 }
 
-// In float64 to 2^-30, for float32 operands: 2^(y log2 x) without a low part. The polynomials are
-// those of log and exp to 2^-37 and 2^-34, scaled to base 2.
+// Of any operands. A branch of its own, as in log_of_any.
+template <class V>
+ARRAYX_HD V pow_of_any(V x, V y) {
+  const V magnitude = fabs(x);
+  const DoubleWord<V> log_x = log_double_word(magnitude, is_positive_normal(magnitude));
+  DoubleWord<V> t = exponent_of_pow(log_x, y);
+  const mask_t<V> extreme = exp_is_extreme(t.hi);
+  const f64 bound = exp_constants_t<V>::saturated;
+  t.lo = select(fabs(t.hi) > constant<V>(bound), constant<V>(0), t.lo);
+  ExpSteps<V> s = exp_steps(clamp(t.hi, bound));
+  s.correction = s.correction + t.lo;
+  return pow_specials(x, y, select(extreme, exp_of_extreme(s), exp_of(s)));
+}
+
+// In float64 to 2^-30, for float32 operands where there is no fused multiply-add to make two parts
+// cheap: 2^(y log2 x). The polynomials are those of 2 atanh((m - 1) / (m + 1)) and exp to 2^-37 and
+// 2^-34, scaled to base 2.
 // A function object, since NVRTC takes no lambda without an execution space.
 struct PowNarrow {
   template <class V>
@@ -110,26 +134,17 @@ struct HypotNarrow {
 
 template <class V>
 ARRAYX_HD V pow(V x, V y) {
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
+  if constexpr (same_type_v<scalar_t<V>, f32> && !has_fma) {
     return map_wide(detail::PowNarrow{}, x, y);
   } else {
-    const V magnitude = fabs(x);
-    const mask_t<V> normal = detail::is_positive_normal(magnitude);
-    const DoubleWord<V> log_x = detail::log_double_word(magnitude, normal);
-    // No exponent beyond 2^70 gives anything but 0, 1 or infinity, and split() takes none so large.
-    const V exponent = has_fma ? y : detail::clamp(y, 0x1p70);
-    const DoubleWord<V> product = two_prod(exponent, log_x.hi);
-    V t = product.hi;
-    V t_low = mul_add(exponent, log_x.lo, product.lo);
-    const mask_t<V> extreme = detail::exp_is_extreme(t);
-    if (any(extreme)) {
-      const mask_t<V> beyond = fabs(t) > constant<V>(800);
-      t = detail::clamp(t, 800);
-      t_low = select(beyond, constant<V>(0), t_low);
-    }
-    const V result = detail::assemble(detail::exp_parts_precise(t, t_low), extreme);
-    const mask_t<V> ordinary = normal & !sign_bit(x) & is_finite(y);
-    return all(ordinary) ? result : detail::pow_specials(x, y, result);
+    const DoubleWord<V> log_x = detail::log_double_word(detail::decompose(x));
+    const DoubleWord<V> t = detail::exponent_of_pow(log_x, y);
+    // A product that is NaN is extreme too: no infinite y and no NaN is ordinary.
+    const mask_t<V> extreme = detail::exp_is_extreme(t.hi);
+    if (any(extreme | !detail::is_positive_normal(x))) return detail::pow_of_any(x, y);
+    detail::ExpSteps<V> s = detail::exp_steps(t.hi);
+    s.correction = s.correction + t.lo;
+    return detail::exp_of(s);
   }
 }
 

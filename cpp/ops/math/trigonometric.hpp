@@ -273,8 +273,7 @@ ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   const DoubleWord<V> b{select(odd, s.hi, c.hi), select(odd, s.lo, c.lo)};
   const V inverse = constant<V>(1) / b.hi;
   const V q = a.hi * inverse;
-  const DoubleWord<V> p = two_prod(q, b.hi);
-  const V remainder = ((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo);
+  const V remainder = exact_rest(a.hi, q, b.hi) + mul_add(-q, b.lo, a.lo);
   const V t = copysign(mul_add(remainder, inverse, q), q);
   return flip_sign(t, r.quadrant << 1);
 }
@@ -448,8 +447,7 @@ ARRAYX_HD DoubleWord<V> atan_quotient(V n, V d) {
   const DoubleWord<V> bottom = fast_two_sum(d, c * n);
   const V inverse = constant<V>(1) / bottom.hi;
   const V t = top * inverse;
-  const DoubleWord<V> p = two_prod(t, bottom.hi);
-  const V correction = (((top - p.hi) - p.lo) - t * bottom.lo) * inverse;
+  const V correction = mul_add(-t, bottom.lo, exact_rest(top, t, bottom.hi)) * inverse;
   const V square = t * t;
   V series;
   if constexpr (same_type_v<scalar_t<V>, f32>) {
@@ -553,8 +551,7 @@ ARRAYX_HD DoubleWord<V> asin_folded(V magnitude, mask_t<V> folded) {
   if (any(folded)) {
     square = select(folded, half - half * magnitude, square);
     const V root = sqrt(square);
-    const DoubleWord<V> p = two_square(root);
-    const V rest = ((square - p.hi) - p.lo) / (root + root);
+    const V rest = exact_rest(square, root, root) / (root + root);
     v = select(folded, root, v);
     correction = select(folded & (root > zero), rest, zero);
   }

@@ -1,0 +1,332 @@
+// argmax and argmin over contiguous rows or columns, compiled per instruction set. The first of
+// equal values wins, and the first NaN beats every number.
+#include "reduce_loops.hpp"
+
+namespace arrayx::cpu {
+namespace ARRAYX_ISA {
+namespace {
+
+// Which lane is the first that is set; some lane is.
+template <int B, int N>
+ARRAYX_HD int first_lane(ops::Mask<B, N> m) {
+  using I = Vec<typename ops::ints_of_width<B>::s, N>;
+  typename ops::ints_of_width<B>::s lanes[N];
+  I(typename I::native(m.v)).store(lanes);
+  int i = 0;
+  while (!lanes[i]) ++i;
+  return i;
+}
+
+template <class Op, class T>
+struct Arg {
+  static constexpr int W = ops::vector_bytes / int(sizeof(T));
+  using V = Vec<T, W>;
+  using I = ops::int_t<V>;
+  using Index = ops::scalar_t<I>;
+  static constexpr bool floating = ops::is_float_v<T>;
+  // Rows of at most so many elements run side by side, their positions in lanes of T's width.
+  static constexpr int64_t most_short = sizeof(T) == 1 && 4 * W > 127 ? 127 : 4 * W;
+
+  template <class X>
+  ARRAYX_HD static ops::mask_t<X> strictly(X x, X best) {
+    if constexpr (ops::same_type_v<Op, ops::Max>) {
+      return x > best;
+    } else {
+      return x < best;
+    }
+  }
+  ARRAYX_HD static V load(const char* p, int64_t i) { return V::load(p + i * int64_t(sizeof(T))); }
+  ARRAYX_HD static T item(const char* p, int64_t i) {
+    return load_item<T>(p + i * int64_t(sizeof(T)));
+  }
+
+  // Finds NaN by the bits of magnitudes, which are above those of infinity: one comparison less
+  // than asking each vector.
+  struct Nan {
+    I largest{Index(0)};
+    ARRAYX_HD void take(V x) {
+      if constexpr (floating) {
+        const I bits = ops::bit_cast<I>(ops::fabs(x));
+        largest = select(bits > largest, bits, largest);
+      }
+    }
+    ARRAYX_HD bool seen() const {
+      if constexpr (floating) {
+        return any(largest > I(ops::bit_cast<Index>(ops::limits<T>::infinity)));
+      } else {
+        return false;
+      }
+    }
+  };
+
+  // The first i in [start, end) for which is(vector at i), or end.
+  template <class Is>
+  ARRAYX_HD static int64_t first(const char* p, int64_t start, int64_t end, const Is& is) {
+    int64_t i = start;
+    for (; i + W <= end; i += W) {
+      const auto m = is(load(p, i));
+      if (any(m)) return i + first_lane(m);
+    }
+    while (i < end && !any(is(V(item(p, i))))) ++i;
+    return i;
+  }
+
+  // The extreme of each block by vectors; the position is looked for only in the block that won.
+  static int64_t row(const char* p, int64_t n) {
+    constexpr int K = 4;
+    constexpr int64_t block = 16 * K * W;
+    T best = item(p, 0);
+    if (n < 2 * W) {
+      int64_t at = 0;
+      for (int64_t i = 1; i < n; ++i) {
+        if (Op::better(item(p, i), best)) {
+          best = item(p, i);
+          at = i;
+        }
+      }
+      return at;
+    }
+    int64_t start = 0, i = 0;
+    while (i < n) {
+      const int64_t begin = i;
+      V extreme[K], doubt[K];
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        extreme[k] = V(best);
+        doubt[k] = V(T(0));
+      }
+      const auto take = [&](V x, int k) {
+        if constexpr (floating) doubt[k] = ops::mul_add(x, V(T(0)), doubt[k]);
+        extreme[k] = select(strictly(x, extreme[k]), x, extreme[k]);
+      };
+      const int64_t stop = n - i < block ? n : i + block;
+      for (; i + K * W <= stop; i += K * W) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) take(load(p, i + k * W), k);
+      }
+      for (; i + W <= stop; i += W) take(load(p, i), 0);
+      if (i < stop) {
+        take(load(p, n - W), 0);  // some of them once more
+        i = stop;
+      }
+      if constexpr (floating) {
+        const V all = (doubt[0] + doubt[1]) + (doubt[2] + doubt[3]);
+        if (any(all != all)) {  // after a NaN or an infinity
+          const int64_t at = first(p, begin, stop, [](V x) { return x != x; });
+          if (at < stop) return at;
+        }
+      }
+      extreme[0] = select(strictly(extreme[1], extreme[0]), extreme[1], extreme[0]);
+      extreme[2] = select(strictly(extreme[3], extreme[2]), extreme[3], extreme[2]);
+      extreme[0] = select(strictly(extreme[2], extreme[0]), extreme[2], extreme[0]);
+      if (any(strictly(extreme[0], V(best)))) {
+        T lanes[W];
+        extreme[0].store(lanes);
+        for (int k = 0; k < W; ++k) {
+          if (strictly(lanes[k], best)) best = lanes[k];
+        }
+        start = begin;
+      }
+    }
+    return first(p, start, n, [&](V x) { return x == V(best); });
+  }
+
+  struct Found {
+    V value;
+    I index;
+  };
+  // Of x's and y's lanes, those at even (0) or odd (1) places.
+  template <int Odd, class X, std::size_t... L>
+  ARRAYX_HD static X places(X x, X y, std::index_sequence<L...>) {
+    return X(__builtin_shufflevector(x.v, y.v, (2 * L + Odd)...));
+  }
+  template <int Odd, class X>
+  ARRAYX_HD static X places(X x, X y) {
+    return places<Odd>(x, y, std::make_index_sequence<W>());
+  }
+  // Neighbours combined, so that of equal values the one further left has the lower position.
+  ARRAYX_HD static Found combine(Found a, Found b) {
+    const V left = places<0>(a.value, b.value), right = places<1>(a.value, b.value);
+    const I left_index = places<0>(a.index, b.index), right_index = places<1>(a.index, b.index);
+    const auto m = strictly(right, left);
+    return {select(m, right, left), select(m, right_index, left_index)};
+  }
+  template <int Count, class Row>
+  ARRAYX_HD static Found fold(const Row& row, int first) {
+    if constexpr (Count == 1) {
+      return row(first);
+    } else {
+      const Found a = fold<Count / 2>(row, first);
+      return combine(a, fold<Count / 2>(row, first + Count / 2));
+    }
+  }
+
+  // Rows of n ≤ Q * W elements, W at a time. Lanes beyond a row's end hold what nothing is worse
+  // than, further right than anything else.
+  template <int Q>
+  static void short_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n,
+                         int64_t* out) {
+    const int64_t full = n / W, rest = n % W;
+    const I lane = iota<I>();
+    const auto live = lane < I(Index(rest));
+    const V least(Op::template identity<T>());
+    const int64_t beyond = rest > 0 ? (W - rest) * int64_t(sizeof(T)) : 0;
+    const int64_t with_room = rows_with_room(rows, row_stride, beyond);
+    for (int64_t r = 0; r < rows; r += W) {
+      const int64_t count = rows - r < W ? rows - r : W;
+      const bool room = r + count <= with_room;
+      Nan nan;
+      const Found found = fold<W>(
+          [&](int k) {
+            const char* p = in + (r + (k < count ? k : count - 1)) * row_stride;
+            return fold<Q>(
+                [&](int q) {
+                  const char* at = p + q * int64_t(sizeof(V));
+                  V x = least;
+                  if (q < full) {
+                    x = V::load(at);
+                  } else if (q == full && rest > 0) {
+                    x = select(live, room ? V::load(at) : load_part<T, W>(at, rest), least);
+                  }
+                  nan.take(x);
+                  return Found{x, lane + I(Index(q * W))};
+                },
+                0);
+          },
+          0);
+      if (nan.seen()) {
+        for (int64_t k = r; k < r + count; ++k) out[k] = row(in + k * row_stride, n);
+        continue;
+      }
+      using Wide = Vec<int64_t, W>;
+      const Wide index = ops::convert<Wide>(found.index);
+      __builtin_memcpy(out + r, &index.v, count * sizeof(int64_t));
+    }
+  }
+
+  static void rows(const char* in, int64_t row_stride, int64_t rows, int64_t n, int64_t* out) {
+    if (n <= most_short && 2 * rows >= W) {
+      if (n <= W) return short_rows<1>(in, row_stride, rows, n, out);
+      if (n <= 2 * W) return short_rows<2>(in, row_stride, rows, n, out);
+      return short_rows<4>(in, row_stride, rows, n, out);
+    }
+    for (int64_t r = 0; r < rows; ++r) out[r] = row(in + r * row_stride, n);
+  }
+
+  // Rows at a time, read straight on along their width; see Columns::chunk in reduce.cpp.
+  static constexpr int64_t together = 4;
+  // Rows whose numbers fit the lanes.
+  static constexpr int64_t most_rows = sizeof(T) == 1 ? 124 : sizeof(T) == 2 ? 32764 : 1 << 30;
+
+  // Rows first … first + rows of K vectors of columns (or of the first `live` lanes of one). True
+  // if there was a NaN, and nothing is done, which Slow then does.
+  template <int K, bool Part, bool Slow = false>
+  ARRAYX_HD static bool stripe(const char* p, int64_t row_stride, int64_t rows, int64_t first,
+                               T* best, Index* index, int64_t live) {
+    V b[K];
+    I where[K];
+    Nan nan;
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) {
+      b[k] = Part ? load_part<T, W>(best, live) : V::load(best + k * W);
+      where[k] = I::load(index + k * W);
+    }
+    const auto take = [&](int64_t r) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        const char* q = p + r * row_stride + k * W * int64_t(sizeof(T));
+        const V x = Part ? load_part<T, W>(q, live) : V::load(q);
+        if constexpr (!Slow) nan.take(x);
+        const auto m = Slow ? Op::better(x, b[k]) : strictly(x, b[k]);
+        b[k] = select(m, x, b[k]);
+        where[k] = select(m, I(Index(first + r)), where[k]);
+      }
+    };
+    if (rows == together) {
+      ARRAYX_UNROLL
+      for (int r = 0; r < together; ++r) take(r);
+    } else {
+      for (int64_t r = 0; r < rows; ++r) take(r);
+    }
+    if (!Slow && nan.seen()) return true;
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) {
+      if constexpr (Part) {
+        __builtin_memcpy(best, &b[k].v, live * sizeof(T));
+      } else {
+        b[k].store(best + k * W);
+      }
+      where[k].store(index + k * W);
+    }
+    return false;
+  }
+  template <int K, bool Part>
+  static void any_stripe(const char* p, int64_t row_stride, int64_t rows, int64_t first, T* best,
+                         Index* index, int64_t live) {
+    if (stripe<K, Part>(p, row_stride, rows, first, best, index, live)) {
+      stripe<K, Part, true>(p, row_stride, rows, first, best, index, live);
+    }
+  }
+
+  static void columns(const char* in, int64_t row_stride, int64_t n, int64_t first, bool start,
+                      int64_t width, void* best_bytes, int64_t* out) {
+    T* best = static_cast<T*>(best_bytes);
+    if (start) {
+      __builtin_memcpy(best, in, width * sizeof(T));
+      for (int64_t j = 0; j < width; ++j) out[j] = first;
+    }
+    alignas(64) Index index[most_columns + W];
+    for (int64_t i = start ? 1 : 0; i < n; i += most_rows) {
+      const int64_t count = n - i < most_rows ? n - i : most_rows;
+      for (int64_t j = 0; j < width; j += W) I(Index(-1)).store(index + j);
+      // Rows in the same pages are read one after the other.
+      const int64_t most = row_stride >= 8192 || width < 4 * W ? together : 1;
+      for (int64_t r = 0; r < count; r += most) {
+        const int64_t rows = count - r < most ? count - r : most;
+        const char* p = in + (i + r) * row_stride;
+        int64_t j = 0;
+        constexpr int64_t size = sizeof(T);
+        for (; j + 4 * W <= width; j += 4 * W) {
+          any_stripe<4, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0);
+        }
+        for (; j + W <= width; j += W) {
+          any_stripe<1, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0);
+        }
+        if (j < width) {
+          any_stripe<1, true>(p + j * size, row_stride, rows, r, best + j, index + j, width - j);
+        }
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        if (index[j] >= 0) out[j] = first + i + index[j];
+      }
+    }
+  }
+};
+
+template <class T>
+void fill_dtype(ReduceKernels& k, DType dtype) {
+  const int d = static_cast<int>(dtype);
+  k.arg_rows[1][d] = Arg<ops::Max, T>::rows;
+  k.arg_rows[0][d] = Arg<ops::Min, T>::rows;
+  k.arg_columns[1][d] = Arg<ops::Max, T>::columns;
+  k.arg_columns[0][d] = Arg<ops::Min, T>::columns;
+}
+
+}  // namespace
+
+void fill_arg_reduce(ReduceKernels& k) {
+  fill_dtype<u8>(k, DType::bool_);
+  fill_dtype<i8>(k, DType::int8);
+  fill_dtype<i16>(k, DType::int16);
+  fill_dtype<i32>(k, DType::int32);
+  fill_dtype<i64>(k, DType::int64);
+  fill_dtype<u8>(k, DType::uint8);
+  fill_dtype<u16>(k, DType::uint16);
+  fill_dtype<u32>(k, DType::uint32);
+  fill_dtype<u64>(k, DType::uint64);
+  fill_dtype<f32>(k, DType::float32);
+  fill_dtype<f64>(k, DType::float64);
+}
+
+}  // namespace ARRAYX_ISA
+}  // namespace arrayx::cpu

@@ -1,0 +1,138 @@
+// What the kernels of reductions, arg-reductions and scans share: loads that widen, vectors that
+// end before their last lane, and many short rows folded side by side. Included by the kernel
+// sources alone, inside no namespace.
+#pragma once
+
+#include <utility>
+
+#include "../../ops/reductions.hpp"
+#include "../kernels.hpp"
+#include "../simd/vec.hpp"
+
+namespace arrayx::cpu {
+namespace ARRAYX_ISA {
+
+// Parts of fill_reduce(), which fills the table of reductions.
+void fill_arg_reduce(ReduceKernels& k);
+void fill_scan(ReduceKernels& k);
+
+namespace {
+
+using ops::Vec;
+using std::int64_t;
+
+template <class T>
+ARRAYX_HD T load_item(const char* p) {
+  T x;
+  __builtin_memcpy(&x, p, sizeof x);
+  return x;
+}
+template <class T>
+ARRAYX_HD void store_item(char* p, T x) {
+  __builtin_memcpy(p, &x, sizeof x);
+}
+
+template <class A, class T>
+ARRAYX_HD A convert_item(T x) {
+  if constexpr (ops::same_type_v<A, T>) {
+    return x;
+  } else {
+    return static_cast<A>(x);
+  }
+}
+
+// Widening of integers in steps of two: the compiler takes a wider step lane by lane.
+template <class A, class T, int W>
+ARRAYX_HD Vec<A, W> widen(Vec<T, W> x) {
+  if constexpr (ops::same_type_v<T, A>) {
+    return x;
+  } else if constexpr (!ops::is_float_v<A> && sizeof(A) > 2 * sizeof(T)) {
+    using ints = ops::ints_of_width<2 * sizeof(T)>;
+    if constexpr (ops::is_signed_v<T>) {
+      return widen<A>(ops::convert<Vec<typename ints::s, W>>(x));
+    } else {
+      return widen<A>(ops::convert<Vec<typename ints::u, W>>(x));
+    }
+  } else {
+    return ops::convert<Vec<A, W>>(x);
+  }
+}
+
+// W elements of T at p, as lanes of A.
+template <class T, class A, int W>
+ARRAYX_HD Vec<A, W> load_as(const char* p) {
+  return widen<A>(Vec<T, W>::load(p));
+}
+
+// 0, 1, 2 …
+template <class V>
+ARRAYX_HD V iota() {
+  using T = ops::scalar_t<V>;
+  V x(T(0));
+  ARRAYX_UNROLL
+  for (int i = 0; i < ops::lane_traits<V>::lanes; ++i) x.set(i, T(i));
+  return x;
+}
+
+// The first `count` lanes at p, 0 < count < W; the others are zero. By a mask where there is one: a
+// copy of so many bytes is a call.
+template <class T, int W>
+ARRAYX_HD Vec<T, W> load_part(const void* p, int64_t count) {
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+  if constexpr (W * sizeof(T) == 64) {
+    using native = typename Vec<T, W>::native;
+    const std::uint64_t lanes = ~std::uint64_t(0) >> (64 - count);
+    if constexpr (sizeof(T) == 8) {
+      return Vec<T, W>(__builtin_bit_cast(native, _mm512_maskz_loadu_epi64(__mmask8(lanes), p)));
+    } else if constexpr (sizeof(T) == 4) {
+      return Vec<T, W>(__builtin_bit_cast(native, _mm512_maskz_loadu_epi32(__mmask16(lanes), p)));
+    } else if constexpr (sizeof(T) == 2) {
+      return Vec<T, W>(__builtin_bit_cast(native, _mm512_maskz_loadu_epi16(__mmask32(lanes), p)));
+    } else {
+      return Vec<T, W>(__builtin_bit_cast(native, _mm512_maskz_loadu_epi8(__mmask64(lanes), p)));
+    }
+  }
+#endif
+  return Vec<T, W>::load_first(p, int(count));
+}
+template <class T, class A, int W>
+ARRAYX_HD Vec<A, W> load_part_as(const char* p, int64_t count) {
+  return widen<A>(load_part<T, W>(p, count));
+}
+
+// Rows that a kernel may read `beyond` bytes past their end: memory of the rows after them.
+constexpr int64_t rows_with_room(int64_t rows, int64_t row_stride, int64_t beyond) {
+  if (beyond == 0) return rows;
+  if (row_stride <= 0) return 0;
+  const int64_t without = (beyond - 1) / row_stride + 1;
+  return rows > without ? rows - without : 0;
+}
+
+// Lanes of x and y in groups of N, of each group the first (Half = 0) or second half.
+template <int Half, int N, class T, int W, std::size_t... I>
+ARRAYX_HD Vec<T, W> halves(Vec<T, W> x, Vec<T, W> y, std::index_sequence<I...>) {
+  return Vec<T, W>(
+      __builtin_shufflevector(x.v, y.v, (I / (N / 2) * N + Half * (N / 2) + I % (N / 2))...));
+}
+template <int Half, int N, class T, int W>
+ARRAYX_HD Vec<T, W> halves(Vec<T, W> x, Vec<T, W> y) {
+  return halves<Half, N>(x, y, std::make_index_sequence<W>());
+}
+
+// Count vectors row(first), row(first + 1) …, each combined by halves until W / Count lanes are
+// left of it, which stand next to each other in the result.
+template <int Count, class Row, class Combine>
+ARRAYX_HD auto fold_rows(const Row& row, int first, const Combine& combine) {
+  if constexpr (Count == 1) {
+    return row(first);
+  } else {
+    auto x = fold_rows<Count / 2>(row, first, combine);
+    auto y = fold_rows<Count / 2>(row, first + Count / 2, combine);
+    constexpr int N = 2 * ops::lane_traits<decltype(x)>::lanes / Count;
+    return combine(halves<0, N>(x, y), halves<1, N>(x, y));
+  }
+}
+
+}  // namespace
+}  // namespace ARRAYX_ISA
+}  // namespace arrayx::cpu

@@ -1,0 +1,269 @@
+// Running sums and products over contiguous rows or columns, compiled per instruction set. The
+// association is the one reduce_kernels.hpp states, whatever the vector width.
+#include "reduce_loops.hpp"
+
+namespace arrayx::cpu {
+namespace ARRAYX_ISA {
+namespace {
+
+// One element after the other.
+template <class Op, class A>
+struct InOrder {
+  // K rows together: each waits for its own last addition.
+  template <int K>
+  static void run_rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t n,
+                       bool start, A* carry) {
+    A x[K];
+    int64_t i = 0;
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) x[k] = carry[k];
+    if (start && n > 0) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        x[k] = load_item<A>(in + k * in_stride);
+        store_item(out + k * out_stride, x[k]);
+      }
+      i = 1;
+    }
+    for (; i < n; ++i) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        x[k] = Op::combine(x[k], load_item<A>(in + k * in_stride + i * sizeof(A)));
+        store_item(out + k * out_stride + i * sizeof(A), x[k]);
+      }
+    }
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) carry[k] = x[k];
+  }
+  static void rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t rows,
+                   int64_t n, int64_t position, void* carry) {
+    A* c = static_cast<A*>(carry);
+    const bool start = position == 0;
+    int64_t r = 0;
+    for (; r + 4 <= rows; r += 4) {
+      run_rows<4>(in + r * in_stride, in_stride, out + r * out_stride, out_stride, n, start, c + r);
+    }
+    for (; r < rows; ++r) {
+      run_rows<1>(in + r * in_stride, in_stride, out + r * out_stride, out_stride, n, start, c + r);
+    }
+  }
+
+  static void columns(const char* in, int64_t in_stride, char* out, int64_t out_stride,
+                      int64_t rows, int64_t width, int64_t position, void* carry) {
+    A* c = static_cast<A*>(carry);
+    for (int64_t r = 0; r < rows; ++r) {
+      const char* p = in + r * in_stride;
+      char* q = out + r * out_stride;
+      if (position + r == 0) {
+        __builtin_memcpy(c, p, width * sizeof(A));
+        __builtin_memcpy(q, p, width * sizeof(A));
+        continue;
+      }
+      int64_t j = 0;
+      if constexpr (!ops::is_complex_v<A>) {
+        constexpr int W = ops::vector_bytes / int(sizeof(A));
+        using V = Vec<A, W>;
+        for (; j + W <= width; j += W) {
+          const V x = Op::combine(V::load(c + j), V::load(p + j * sizeof(A)));
+          x.store(c + j);
+          x.store(q + j * sizeof(A));
+        }
+      }
+      for (; j < width; ++j) {
+        c[j] = Op::combine(c[j], load_item<A>(p + j * sizeof(A)));
+        store_item(q + j * sizeof(A), c[j]);
+      }
+    }
+  }
+};
+
+// In chunks of P elements, within blocks.
+template <class Op, class A>
+struct Chunked {
+  static constexpr int W = ops::vector_bytes / int(sizeof(A));
+  static constexpr int P = reduce_lanes(sizeof(A));
+  static constexpr int R = P / W;
+  using V = Vec<A, W>;
+
+  // The element before the upper half of i's group of 2 * step.
+  static constexpr int source(int i, int step) {
+    return i & step ? (i & ~(2 * step - 1)) + step - 1 : i;
+  }
+  template <int Step, std::size_t... I>
+  ARRAYX_HD static V sources(V x, std::index_sequence<I...>) {
+    return V(__builtin_shufflevector(x.v, x.v, source(int(I), Step)...));
+  }
+  template <std::size_t... I>
+  ARRAYX_HD static V last_everywhere(V x, std::index_sequence<I...>) {
+    return V(__builtin_shufflevector(x.v, x.v, (I * 0 + W - 1)...));
+  }
+  ARRAYX_HD static V last_everywhere(V x) {
+    return last_everywhere(x, std::make_index_sequence<W>());
+  }
+
+  template <int Step>
+  ARRAYX_HD static V within(V x) {
+    if constexpr (Step == W) {
+      return x;
+    } else {
+      using I = ops::int_t<V>;
+      const auto upper = (iota<I>() & I(Step)) != I(0);
+      const V y = Op::combine(sources<Step>(x, std::make_index_sequence<W>()), x);
+      return within<2 * Step>(select(upper, y, x));
+    }
+  }
+  // Running sums of a chunk.
+  ARRAYX_HD static void chunk(V* x) {
+    ARRAYX_UNROLL
+    for (int r = 0; r < R; ++r) x[r] = within<1>(x[r]);
+    ARRAYX_UNROLL
+    for (int step = 1; step < R; step *= 2) {
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) {
+        if (r & step) x[r] = Op::combine(last_everywhere(x[source(r, step)]), x[r]);
+      }
+    }
+  }
+
+  static void row(const char* in, char* out, int64_t n, int64_t position, A* carry) {
+    V inner(carry[0]), outer(carry[1]);
+    for (int64_t i = 0; i < n; i += P) {
+      if ((position + i) % scan_block == 0) {
+        outer = Op::combine(outer, inner);
+        inner = V(Op::template identity<A>());
+      }
+      V x[R];
+      const char* p = in + i * int64_t(sizeof(A));
+      char* q = out + i * int64_t(sizeof(A));
+      if (i + P <= n) {
+        ARRAYX_UNROLL
+        for (int r = 0; r < R; ++r) x[r] = V::load(p + r * sizeof(V));
+        chunk(x);
+        ARRAYX_UNROLL
+        for (int r = 0; r < R; ++r) {
+          Op::combine(outer, Op::combine(inner, x[r])).store(q + r * sizeof(V));
+        }
+        inner = Op::combine(inner, last_everywhere(x[R - 1]));
+        continue;
+      }
+      alignas(64) A last[P] = {};
+      __builtin_memcpy(last, p, (n - i) * sizeof(A));
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) x[r] = V::load(last + r * W);
+      chunk(x);
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) {
+        Op::combine(outer, Op::combine(inner, x[r])).store(last + r * W);
+      }
+      __builtin_memcpy(q, last, (n - i) * sizeof(A));
+    }
+    carry[0] = inner[0];
+    carry[1] = outer[0];
+  }
+  static void rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t rows,
+                   int64_t n, int64_t position, void* carry) {
+    A* c = static_cast<A*>(carry);
+    for (int64_t r = 0; r < rows; ++r) {
+      if (position == 0) c[2 * r] = c[2 * r + 1] = Op::template identity<A>();
+      row(in + r * in_stride, out + r * out_stride, n, position, c + 2 * r);
+    }
+  }
+
+  // One row of columns: to each element the M sums before it in the chunk, from the least to the
+  // greatest group, then those of its block and of the blocks before. With the first L of them the
+  // row ends a group, whose sum goes to `total`; with the last the chunk, which `inner` counts.
+  template <int M, int L>
+  static void line(const char* in, char* out, int64_t width, const A* const* before, const A* inner,
+                   const A* outer, A* total) {
+    const auto run = [&](int64_t j, auto load, auto store) {
+      V x = load(in + j * int64_t(sizeof(A)));
+      ARRAYX_UNROLL
+      for (int m = 0; m < L; ++m) x = Op::combine(V::load(before[m] + j), x);
+      const V group = x;
+      ARRAYX_UNROLL
+      for (int m = L; m < M; ++m) x = Op::combine(V::load(before[m] + j), x);
+      const V sum = Op::combine(V::load(inner + j), x);
+      store(out + j * int64_t(sizeof(A)), Op::combine(V::load(outer + j), sum));
+      (total == inner ? sum : group).store(total + j);
+    };
+    int64_t j = 0;
+    for (; j + W <= width; j += W) {
+      run(j, [](const char* p) { return V::load(p); }, [](char* q, V y) { y.store(q); });
+    }
+    if (j < width) {
+      const int64_t part = width - j;
+      run(
+          j, [part](const char* p) { return load_part<A, W>(p, part); },
+          [part](char* q, V y) { __builtin_memcpy(q, &y.v, part * sizeof(A)); });
+    }
+  }
+  static void columns(const char* in, int64_t in_stride, char* out, int64_t out_stride,
+                      int64_t rows, int64_t width, int64_t position, void* carry) {
+    constexpr int levels = P == 16 ? 4 : 3;
+    const int64_t step = (width + W - 1) / W * W;
+    A* inner = static_cast<A*>(carry);
+    A* outer = inner + step;
+    A* groups = outer + step;  // the sum of the last group of 1, 2, 4 … rows
+    const V none(Op::template identity<A>());
+    for (int64_t r = 0; r < rows; ++r) {
+      if ((position + r) % scan_block == 0) {
+        for (int64_t j = 0; j < width; j += W) {
+          const V sum = Op::combine(V::load(outer + j), V::load(inner + j));
+          (position + r == 0 ? none : sum).store(outer + j);
+          none.store(inner + j);
+        }
+      }
+      const int at = int((position + r) % P);
+      const A* before[levels];
+      int count = 0, level = 0;
+      for (int m = 0; m < levels; ++m) {
+        if (at >> m & 1) before[count++] = groups + m * step;
+      }
+      while (at >> level & 1) ++level;
+      A* total = level == levels ? inner : groups + level * step;
+      constexpr decltype(&line<0, 0>) lines[5][5] = {
+          {line<0, 0>},
+          {line<1, 0>, line<1, 1>},
+          {line<2, 0>, line<2, 1>, line<2, 2>},
+          {line<3, 0>, line<3, 1>, line<3, 2>, line<3, 3>},
+          {line<4, 0>, line<4, 1>, line<4, 2>, line<4, 3>, line<4, 4>}};
+      lines[count][level](in + r * in_stride, out + r * out_stride, width, before, inner, outer,
+                          total);
+    }
+  }
+};
+
+template <class T>
+void fill_dtype(ReduceKernels& k, DType dtype) {
+  const int d = static_cast<int>(dtype);
+  k.scan_rows[1][d] = InOrder<ops::Prod, T>::rows;
+  k.scan_columns[1][d] = InOrder<ops::Prod, T>::columns;
+  if constexpr (scans_in_chunks<T>) {
+    k.scan_rows[0][d] = Chunked<ops::Sum, T>::rows;
+    k.scan_columns[0][d] = Chunked<ops::Sum, T>::columns;
+  } else {
+    k.scan_rows[0][d] = InOrder<ops::Sum, T>::rows;
+    k.scan_columns[0][d] = InOrder<ops::Sum, T>::columns;
+  }
+}
+
+}  // namespace
+
+// Integers as unsigned, which wrap.
+void fill_scan(ReduceKernels& k) {
+  fill_dtype<u8>(k, DType::int8);
+  fill_dtype<u16>(k, DType::int16);
+  fill_dtype<u32>(k, DType::int32);
+  fill_dtype<u64>(k, DType::int64);
+  fill_dtype<u8>(k, DType::uint8);
+  fill_dtype<u16>(k, DType::uint16);
+  fill_dtype<u32>(k, DType::uint32);
+  fill_dtype<u64>(k, DType::uint64);
+  fill_dtype<f32>(k, DType::float32);
+  fill_dtype<f64>(k, DType::float64);
+  fill_dtype<ops::Complex<f32>>(k, DType::complex64);
+  fill_dtype<ops::Complex<f64>>(k, DType::complex128);
+}
+
+}  // namespace ARRAYX_ISA
+}  // namespace arrayx::cpu

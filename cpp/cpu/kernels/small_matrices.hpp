@@ -1,0 +1,26 @@
+// The kernels of small real matrices, one set for each precision: as many matrices as a vector has
+// lanes stand side by side, element (i, j) of all of them being the vector i * columns + j of a
+// block. A call of LAPACK for a 4 × 4 matrix takes longer than the arithmetic for eight of them.
+#pragma once
+
+#include <cstdint>
+
+namespace arrayx::cpu {
+
+struct SmallMatrixKernels {
+  int lanes;
+  // Gaussian elimination with partial pivoting of n × n matrices, and of n × k ones beside them:
+  // the upper triangle of a becomes U, and sign[lane] that of the permutation. Returns the lanes,
+  // as bits, where a pivot is zero.
+  std::uint64_t (*eliminate)(void* a, std::int64_t n, void* b, std::int64_t k, void* sign);
+  // Then b becomes the x with U x = b.
+  void (*back_substitute)(const void* a, std::int64_t n, void* b, std::int64_t k);
+  // The lower triangle of a becomes its Cholesky factor; the upper one is left alone. Returns the
+  // lanes that are not positive definite.
+  std::uint64_t (*cholesky)(void* a, std::int64_t n);
+  // The upper triangle of the m × n matrices a becomes R, what is below it is lost; q becomes the
+  // first columns of Q. `factors` has room for min(m, n) vectors.
+  void (*qr)(void* a, std::int64_t m, std::int64_t n, void* q, std::int64_t columns, void* factors);
+};
+
+}  // namespace arrayx::cpu

@@ -1,0 +1,317 @@
+// Copies, casts, fills and the creation of ranges.
+#include <cmath>
+#include <cstring>
+
+#include "loop.hpp"
+
+namespace arrayx::cuda {
+
+namespace {
+
+// A dtype whose kernels move items of this size.
+DType item_dtype(int itemsize) {
+  switch (itemsize) {
+    case 1:
+      return DType::uint8;
+    case 2:
+      return DType::uint16;
+    case 4:
+      return DType::uint32;
+    case 8:
+      return DType::uint64;
+    default:
+      return DType::complex128;
+  }
+}
+
+void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operand& out) {
+  const Operand* all[] = {&in, &out};
+  const Plan plan = plan_of(all, 2);
+  const LoopOperand loop[] = {{in.data, in.dtype, out.dtype, in.host_scalar},
+                              {out.data, out.dtype, out.dtype, false}};
+  run_loop(kernels, plan, loop, "copy");
+}
+
+// The layout of an array's bytes: one dimension more.
+Layout bytes_of(const Layout& layout, int itemsize) {
+  Layout bytes = layout;
+  for (std::int64_t& s : bytes.strides) s *= itemsize;
+  bytes.shape.push_back(itemsize);
+  bytes.strides.push_back(1);
+  bytes.size = checked_size(bytes.shape);
+  return bytes;
+}
+
+// Of one dtype.
+void copy_items(const Operand& in, const Operand& out) {
+  const int size = itemsize(out.dtype);
+  if (!in.host_scalar && in.layout->is_contiguous() && out.layout->is_contiguous()) {
+    check(cudaMemcpyAsync(out.data, in.data, static_cast<std::size_t>(out.layout->size * size),
+                          cudaMemcpyDeviceToDevice, stream()),
+          "copy");
+    return;
+  }
+  Operand from = in, to = out;
+  if (!has_aligned_elements(in) || !has_aligned_elements(out)) {
+    if (in.host_scalar) {
+      const Array aligned = scratch_array(out.dtype, out.layout->shape);
+      copy_items(in, aligned);
+      return copy_items(aligned, out);
+    }
+    const Layout from_bytes = bytes_of(*in.layout, size), to_bytes = bytes_of(*out.layout, size);
+    from.layout = &from_bytes;
+    to.layout = &to_bytes;
+    from.dtype = to.dtype = DType::uint8;
+    return run_copy(kernels().copy[static_cast<int>(DType::uint8)], from, to);
+  }
+  from.dtype = to.dtype = item_dtype(size);
+  run_copy(kernels().copy[static_cast<int>(to.dtype)], from, to);
+}
+
+bool is_transposed(const Operand& in, const Operand& out) {
+  const Operand* all[] = {&in, &out};
+  return plan_of(all, 2).kind == LoopKind::transposed;
+}
+
+}  // namespace
+
+void copy(const Operand& in, const Operand& out) {
+  if (out.layout->size == 0) return;
+  if (in.host_scalar) {
+    Element e;
+    e.dtype = in.dtype;
+    std::memcpy(e.bytes, in.data, itemsize(in.dtype));
+    e = converted_element(e, out.dtype);
+    return copy_items(e, out);
+  }
+  if (in.dtype == out.dtype) return copy_items(in, out);
+  if (!has_aligned_elements(out)) {
+    const Array aligned = scratch_array(out.dtype, out.layout->shape);
+    copy(in, aligned);
+    return copy_items(aligned, out);
+  }
+  // Tiles do not convert: what is fastest in different dimensions moves first.
+  if (!has_aligned_elements(in) || is_transposed(in, out)) {
+    const Array moved = scratch_in_order(in.dtype, *out.layout);
+    copy_items(in, moved);
+    return copy(moved, out);
+  }
+  run_copy(kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)], in, out);
+}
+
+// ---- ranges -------------------------------------------------------------------------------------
+
+namespace {
+
+// out[i] = value(i) along a one-dimensional output; the stride in bytes.
+template <class M, class Value>
+__global__ void __launch_bounds__(block_threads)
+    generate(char* out, i64 stride, i64 n, Value value) {
+  const i64 step = i64(gridDim.x) * block_threads;
+  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
+    *reinterpret_cast<M*>(out + i * stride) = value(i);
+  }
+}
+template <class M, class Value>
+void launch_generate(const Operand& out, Value value) {
+  const std::int64_t n = out.layout->size;
+  if (n == 0) return;
+  generate<M><<<blocks_for(n, block_threads * 4), block_threads, 0, stream()>>>(
+      out.data, out.layout->strides[0] * std::int64_t{sizeof(M)}, n, value);
+  check_launch("generate");
+}
+
+// Runs write(aligned operand) for an output that may not be aligned to its items.
+template <class Write>
+void write_aligned(const Operand& out, Write&& write) {
+  if (has_aligned_elements(out)) return write(out);
+  const Array aligned = scratch_array(out.dtype, out.layout->shape);
+  write(Operand(aligned));
+  copy(aligned, out);
+}
+
+template <class T>
+struct ArangeFloating {
+  f64 first, by;
+  __device__ T operator()(i64 i) const { return T(first + static_cast<f64>(i) * by); }
+};
+template <class T>
+struct ArangeInteger {
+  u64 first, by;
+  __device__ T operator()(i64 i) const { return static_cast<T>(first + static_cast<u64>(i) * by); }
+};
+
+// Interpolated from the nearer end, so that both ends are exact and nothing overflows.
+struct Interpolated {
+  f64 a, b, parts, step;
+
+  Interpolated(f64 from, f64 to, f64 divisions) : a(from), b(to), parts(divisions) {
+    const f64 span = b - a;
+    step = parts == 0 ? 0 : std::isfinite(span) ? span / parts : b / parts - a / parts;
+  }
+  __device__ f64 operator()(i64 i) const {
+    if (parts == 0) return a;
+    const f64 t = static_cast<f64>(i);
+    return 2 * t <= parts ? a + t * step : b - (parts - t) * step;
+  }
+};
+template <class T>
+struct LinspaceReal {
+  Interpolated at;
+  __device__ T operator()(i64 i) const { return T(at(i)); }
+};
+template <class T>
+struct LinspaceComplex {
+  Interpolated re, im;
+  __device__ Complex<T> operator()(i64 i) const { return {T(re(i)), T(im(i))}; }
+};
+
+}  // namespace
+
+void arange(const Operand& result, const Element& start, const Element& step) {
+  write_aligned(result, [&](const Operand& out) {
+    dispatch(out.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, f16>) {
+        launch_generate<T>(out, ArangeFloating<T>{start.as<double>(), step.as<double>()});
+      } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        launch_generate<T>(
+            out, ArangeInteger<T>{static_cast<u64>(start.as<T>()), static_cast<u64>(step.as<T>())});
+      }
+    });
+  });
+}
+
+void linspace(const Operand& result, std::complex<double> start, std::complex<double> stop,
+              bool endpoint) {
+  const std::int64_t n = result.layout->size;
+  const double parts = static_cast<double>(endpoint ? n - 1 : n);
+  const Interpolated re(start.real(), stop.real(), parts), im(start.imag(), stop.imag(), parts);
+  write_aligned(result, [&](const Operand& out) {
+    dispatch(out.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, f16>) {
+        launch_generate<T>(out, LinspaceReal<T>{re});
+      } else if constexpr (!std::is_integral_v<T>) {
+        using R = typename T::value_type;
+        launch_generate<Complex<R>>(out, LinspaceComplex<R>{re, im});
+      }
+    });
+  });
+}
+
+// ---- triangles ----------------------------------------------------------------------------------
+
+namespace {
+
+// Dimension 0 are the columns, 1 the rows; what is kept begins or ends at column row + k.
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    triangles(const __grid_constant__ Loop loop, i64 k, bool upper) {
+  constexpr int E = 4;
+  const u32 step = gridDim.x * (block_threads * E);
+  for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
+       begin += step) {
+    u32 at[E];
+    i64 offset[E][2] = {};
+    bool keeps[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      at[e] = min(begin + e * block_threads, loop.count - 1);
+      const u32 row_at = loop.dim[0].size.divide(at[e]);
+      const i64 column = at[e] - row_at * loop.dim[0].size.divisor;
+      const i64 row = row_at - loop.dim[1].size.divide(row_at) * loop.dim[1].size.divisor;
+      keeps[e] = upper ? column - row >= k : column - row <= k;
+    }
+    locate(loop, 0, at, offset);
+    M x[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      x[e] = keeps[e] ? *reinterpret_cast<const M*>(loop.data[0] + offset[e][0]) : M{};
+    }
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (begin + e * block_threads < loop.count) {
+        *reinterpret_cast<M*>(loop.data[1] + offset[e][1]) = x[e];
+      }
+    }
+  }
+}
+
+template <class M>
+void launch_triangles(const Plan& plan, const Operand& in, const Operand& out, std::int64_t k,
+                      bool upper) {
+  Loop loop;
+  const int size[] = {int(sizeof(M)), int(sizeof(M))};
+  loop.data[0] = in.data + plan.base[0] * size[0];
+  loop.data[1] = out.data + plan.base[1] * size[1];
+  std::optional<Scratch> more;
+  set_dims(loop, plan, size, more);
+  loop.count = static_cast<u32>(plan.count());
+  triangles<M>
+      <<<blocks_for(loop.count, block_threads * 4), block_threads, 0, stream()>>>(loop, k, upper);
+  check_launch("triangle");
+}
+
+// Parts that are counted in 32 bits: halves of the matrices, then of their rows and columns.
+void run_triangles(const Plan& plan, const Operand& in, const Operand& out, std::int64_t k,
+                   bool upper) {
+  const int n = plan.ndim();
+  if (plan.count() <= most_counted) {
+    switch (itemsize(out.dtype)) {
+      case 1:
+        return launch_triangles<u8>(plan, in, out, k, upper);
+      case 2:
+        return launch_triangles<u16>(plan, in, out, k, upper);
+      case 4:
+        return launch_triangles<u32>(plan, in, out, k, upper);
+      case 8:
+        return launch_triangles<u64>(plan, in, out, k, upper);
+      default:
+        return launch_triangles<Complex<f64>>(plan, in, out, k, upper);
+    }
+  }
+  int longest = 0;
+  for (int d = 1; d < n; ++d) {
+    if (plan.size[d] > plan.size[longest]) longest = d;
+  }
+  Plan first = plan, second = plan;
+  const std::int64_t cut = plan.size[longest] / 2;
+  first.size[longest] = cut;
+  second.size[longest] -= cut;
+  for (int j = 0; j < 2; ++j) second.base[j] += cut * plan.stride[j][longest];
+  run_triangles(first, in, out, k, upper);
+  const std::int64_t shift = longest == n - 1 ? -cut : longest == n - 2 ? cut : 0;
+  run_triangles(second, in, out, k + shift, upper);
+}
+
+}  // namespace
+
+void triangle(const Operand& in, const Operand& result, std::int64_t k, bool upper) {
+  if (result.layout->size == 0) return;
+  if (!has_aligned_elements(in)) {
+    const Array aligned = scratch_array(in.dtype, in.layout->shape);
+    copy(in, aligned);
+    return triangle(aligned, result, k, upper);
+  }
+  const Layout& layout = *result.layout;
+  const std::int64_t rows = layout.shape[layout.ndim() - 2], columns = layout.shape.back();
+  k = std::clamp<std::int64_t>(k, -rows - 1, columns + 1);
+  write_aligned(result, [&](const Operand& out) {
+    // The matrices in whatever order; rows and columns as they are.
+    const int n = layout.ndim();
+    Dims batch(layout.shape.begin(), layout.shape.end() - 2);
+    Dims from(in.layout->strides.begin(), in.layout->strides.end() - 2);
+    Dims to(out.layout->strides.begin(), out.layout->strides.end() - 2);
+    const Dims* strides[2] = {&from, &to};
+    Plan plan = make_plan(batch, strides, 2);
+    for (int d = n - 2; d < n; ++d) {
+      plan.size.push_back(layout.shape[d]);
+      plan.stride[0].push_back(in.layout->strides[d]);
+      plan.stride[1].push_back(out.layout->strides[d]);
+    }
+    run_triangles(plan, in, out, k, upper);
+  });
+}
+
+}  // namespace arrayx::cuda

@@ -1,0 +1,641 @@
+// Gathers, scatters and the positions of elements that are not zero.
+#include <vector>
+
+#include "loop.hpp"
+
+namespace arrayx::cuda {
+
+namespace {
+
+constexpr int each = 4;  // elements of a thread
+
+// f(item of the size) for an item size of 1, 2, 4, 8 or 16.
+template <class F>
+void dispatch_item(int itemsize, F&& f) {
+  switch (itemsize) {
+    case 1:
+      return f(u8{});
+    case 2:
+      return f(u16{});
+    case 4:
+      return f(u32{});
+    case 8:
+      return f(u64{});
+    default:
+      return f(Complex<f64>{});
+  }
+}
+
+// The strides of an operand that has only the leading (trailing) dimensions of a loop of `ndim`.
+Dims leading(const Operand& a, int ndim) {
+  Dims strides = a.layout->strides;
+  strides.resize(ndim);
+  return strides;
+}
+Dims trailing(const Operand& a, int ndim) {
+  Dims strides(ndim);
+  const int shift = ndim - a.layout->ndim();
+  for (int d = 0; d < a.layout->ndim(); ++d) strides[shift + d] = a.layout->strides[d];
+  return strides;
+}
+
+// run(plan) for a plan, or for parts of it that are counted in 32 bits.
+template <class Run>
+void in_parts(const Plan& plan, Run&& run) {
+  if (plan.kind == LoopKind::empty) return;
+  if (plan.count() <= most_counted) return run(plan);
+  int longest = 0;
+  for (int d = 1; d < plan.ndim(); ++d) {
+    if (plan.size[d] > plan.size[longest]) longest = d;
+  }
+  Plan first = plan, second = plan;
+  const std::int64_t cut = plan.size[longest] / 2;
+  first.size[longest] = cut;
+  second.size[longest] -= cut;
+  for (int k = 0; k < plan.operands; ++k) second.base[k] += cut * plan.stride[k][longest];
+  in_parts(first, run);
+  in_parts(second, run);
+}
+
+// Launches kernel(loop, further…) over every element of a plan.
+template <class... Further>
+void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
+                 const char* verb, Further... further) {
+  in_parts(plan, [&](const Plan& part) {
+    Loop loop;
+    int size[plan_operands];
+    for (int k = 0; k < part.operands; ++k) {
+      size[k] = itemsize(operands[k]->dtype);
+      loop.data[k] = operands[k]->data + part.base[k] * size[k];
+      loop.dtype[k] = operands[k]->dtype;
+    }
+    std::optional<Scratch> more;
+    set_dims(loop, part, size, more);
+    loop.count = static_cast<u32>(part.count());
+    void* arguments[] = {&loop, &further...};
+    launch(kernel, blocks_for(loop.count, block_threads * each), arguments, 0, verb);
+  });
+}
+
+// Where `each` elements of a thread lie. Those beyond the end are the last one once more.
+template <int K>
+struct Places {
+  i64 offset[each][K] = {};
+  bool exists[each];
+
+  __device__ __forceinline__ Places(const Loop& loop, u32 begin) {
+    u32 at[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      const u32 i = begin + e * block_threads;
+      exists[e] = i < loop.count;
+      at[e] = exists[e] ? i : loop.count - 1;
+    }
+    locate(loop, 0, at, offset);
+  }
+};
+template <class Body>
+__device__ __forceinline__ void over_elements(const Loop& loop, Body&& body) {
+  const u32 step = gridDim.x * (block_threads * each);
+  for (u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x; begin < loop.count;
+       begin += step) {
+    body(begin);
+  }
+}
+
+// An item wherever it lies: memory may not be aligned to it.
+template <class M>
+__device__ __forceinline__ M load_item(const char* p) {
+  if (reinterpret_cast<u64>(p) % alignof(M) == 0) return *reinterpret_cast<const M*>(p);
+  M x;
+  for (int i = 0; i < int(sizeof(M)); ++i) reinterpret_cast<char*>(&x)[i] = p[i];
+  return x;
+}
+template <class M>
+__device__ __forceinline__ void store_item(char* p, M x) {
+  if (reinterpret_cast<u64>(p) % alignof(M) == 0) {
+    *reinterpret_cast<M*>(p) = x;
+  } else {
+    for (int i = 0; i < int(sizeof(M)); ++i) p[i] = reinterpret_cast<const char*>(&x)[i];
+  }
+}
+
+// ---- gathers ------------------------------------------------------------------------------------
+
+template <class M>
+__global__ void __launch_bounds__(block_threads) gather_items(const __grid_constant__ Loop loop) {
+  over_elements(loop, [&](u32 begin) {
+    const Places<3> place(loop, begin);
+    i64 from[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      from[e] = *reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
+    }
+    M x[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      x[e] = load_item<M>(loop.data[1] + place.offset[e][1] + from[e] * i64(sizeof(M)));
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (place.exists[e]) *reinterpret_cast<M*>(loop.data[2] + place.offset[e][2]) = x[e];
+    }
+  });
+}
+
+// An index as int64: negative ones count from the end; what is out of bounds, also uint64 beyond
+// int64, becomes -1.
+__device__ __forceinline__ i64 normalised(const char* p, DType dtype, i64 n) {
+  i64 i = 0;
+  bool inside = true;
+  switch (dtype) {
+    case DType::int8:
+      i = *reinterpret_cast<const i8*>(p);
+      break;
+    case DType::int16:
+      i = *reinterpret_cast<const i16*>(p);
+      break;
+    case DType::int32:
+      i = *reinterpret_cast<const i32*>(p);
+      break;
+    case DType::uint8:
+      i = *reinterpret_cast<const u8*>(p);
+      break;
+    case DType::uint16:
+      i = *reinterpret_cast<const u16*>(p);
+      break;
+    case DType::uint32:
+      i = *reinterpret_cast<const u32*>(p);
+      break;
+    default:
+      i = *reinterpret_cast<const i64*>(p);
+      inside = dtype == DType::int64 || i >= 0;
+  }
+  if (i < 0) i += n;
+  return inside && i >= 0 && i < n ? i : -1;
+}
+
+// gather_items() by indices; those out of bounds set `wrong`.
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    gather_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u32* wrong) {
+  over_elements(loop, [&](u32 begin) {
+    const Places<3> place(loop, begin);
+    i64 index[each];
+    bool bad = false;
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      index[e] = normalised(loop.data[0] + place.offset[e][0], loop.dtype[0], n);
+      bad |= index[e] < 0;
+    }
+    if (bad) *wrong = 1;
+    M x[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (index[e] < 0) continue;
+      x[e] = load_item<M>(loop.data[1] + place.offset[e][1] + index[e] * stride * i64(sizeof(M)));
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (place.exists[e] && index[e] >= 0) {
+        *reinterpret_cast<M*>(loop.data[2] + place.offset[e][2]) = x[e];
+      }
+    }
+  });
+}
+
+__global__ void __launch_bounds__(block_threads)
+    add_offsets(const __grid_constant__ Loop loop, i64 n, i64 stride, u32* wrong) {
+  over_elements(loop, [&](u32 begin) {
+    const Places<2> place(loop, begin);
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (!place.exists[e]) continue;
+      const i64 index = normalised(loop.data[0] + place.offset[e][0], loop.dtype[0], n);
+      if (index < 0) *wrong = 1;
+      *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) += index * stride;
+    }
+  });
+}
+
+// The first element, in the order of the loop, whose index is out of bounds.
+__global__ void __launch_bounds__(block_threads)
+    find_first_wrong(const __grid_constant__ Loop loop, i64 n, i64 start,
+                     unsigned long long* first) {
+  over_elements(loop, [&](u32 begin) {
+    const Places<1> place(loop, begin);
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (!place.exists[e]) continue;
+      if (normalised(loop.data[0] + place.offset[e][0], loop.dtype[0], n) < 0) {
+        atomicMin(first, static_cast<unsigned long long>(start + begin + e * block_threads));
+      }
+    }
+  });
+}
+
+template <class T>
+T downloaded(const void* device) {
+  T x;
+  check(cudaMemcpyAsync(&x, device, sizeof x, cudaMemcpyDeviceToHost, stream()),
+        "a copy to the host");
+  check(cudaStreamSynchronize(stream()), "a copy to the host");
+  return x;
+}
+
+// A word on the device, with every byte of this value.
+class Flag {
+ public:
+  explicit Flag(int byte) : memory_(8) {
+    check(cudaMemsetAsync(memory_.as(), byte, 8, stream()), "cudaMemsetAsync");
+  }
+  template <class T>
+  T* as() const {
+    return memory_.as<T>();
+  }
+
+ private:
+  Scratch memory_;
+};
+
+// The value of the first index in row-major order that is out of bounds.
+std::int64_t first_out_of_bounds(const Operand& index, std::int64_t n) {
+  const Array packed = scratch_array(index.dtype, index.layout->shape);
+  copy(index, packed);
+  const std::int64_t size = packed.size(), item = itemsize(index.dtype);
+  const Flag first(0xff);
+  for (std::int64_t start = 0; start < size; start += most_counted) {
+    Plan plan;
+    plan.operands = 1;
+    plan.size.push_back(std::min(most_counted, size - start));
+    plan.stride[0].push_back(1);
+    plan.base[0] = start;
+    plan.kind = LoopKind::contiguous;
+    const Operand operand(packed);
+    const Operand* const all[] = {&operand};
+    launch_over(reinterpret_cast<const void*>(&find_first_wrong), plan, all, "indexing", n, start,
+                first.as<unsigned long long>());
+  }
+  const auto place = downloaded<std::int64_t>(first.as<void>());
+  Element e;
+  e.dtype = index.dtype;
+  check(cudaMemcpy(e.bytes, packed.data() + place * item, static_cast<std::size_t>(item),
+                   cudaMemcpyDeviceToHost),
+        "a copy to the host");
+  return converted_element(e, DType::int64).as<std::int64_t>();
+}
+
+// `a` itself, or a copy of it whose items are aligned.
+Operand aligned(const Operand& a, Array& holder) {
+  if (has_aligned_elements(a)) return a;
+  holder = scratch_array(a.dtype, a.layout->shape);
+  copy(a, holder);
+  return holder;
+}
+
+}  // namespace
+
+void gather(const Operand& in, const Operand& offsets, const Operand& out) {
+  if (out.layout->size == 0) return;
+  if (!has_aligned_elements(out)) {
+    const Array whole = scratch_array(out.dtype, out.layout->shape);
+    gather(in, offsets, whole);
+    return copy(whole, out);
+  }
+  Array index_copy;
+  const Operand places = aligned(offsets, index_copy);
+  const int ndim = out.layout->ndim(), size = itemsize(out.dtype);
+  const Dims offset_strides = leading(places, ndim), in_strides = trailing(in, ndim);
+  const Dims* strides[3] = {&offset_strides, &in_strides, &out.layout->strides};
+  const Plan plan = make_plan(out.layout->shape, strides, 3);
+  const Operand* const all[] = {&places, &in, &out};
+  dispatch_item(size, [&](auto item) {
+    launch_over(reinterpret_cast<const void*>(&gather_items<decltype(item)>), plan, all, "gather");
+  });
+}
+
+bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                    const Operand& out, std::int64_t* bad) {
+  if (index.layout->size == 0) return true;
+  if (!has_aligned_elements(out)) {
+    const Array whole = scratch_array(out.dtype, out.layout->shape);
+    if (!gather_indexed(in, index, n, stride, whole, bad)) return false;
+    copy(whole, out);
+    return true;
+  }
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const Flag wrong(0);
+  const int ndim = out.layout->ndim();
+  if (out.layout->size == 0 || n == 0) {  // nothing to pick, but indices may be wrong
+    const Array sums = scratch_array(DType::int64, index.layout->shape);
+    copy(Element::of(std::int64_t{0}), sums);
+    return accumulate_offsets(index, n, stride, sums, bad);
+  }
+  const Dims index_strides = leading(places, ndim), in_strides = trailing(in, ndim);
+  const Dims* strides[3] = {&index_strides, &in_strides, &out.layout->strides};
+  const Plan plan = make_plan(out.layout->shape, strides, 3);
+  const Operand* const all[] = {&places, &in, &out};
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    launch_over(reinterpret_cast<const void*>(&gather_at<decltype(item)>), plan, all, "gather", n,
+                stride, wrong.as<u32>());
+  });
+  if (downloaded<u32>(wrong.as<void>()) == 0) return true;
+  *bad = first_out_of_bounds(places, n);
+  return false;
+}
+
+bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
+                        const Operand& offsets, std::int64_t* bad) {
+  if (offsets.layout->size == 0) return true;
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const Flag wrong(0);
+  const Dims* strides[2] = {&places.layout->strides, &offsets.layout->strides};
+  const Plan plan = make_plan(offsets.layout->shape, strides, 2);
+  const Operand* const all[] = {&places, &offsets};
+  launch_over(reinterpret_cast<const void*>(&add_offsets), plan, all, "indexing", n, stride,
+              wrong.as<u32>());
+  if (downloaded<u32>(wrong.as<void>()) == 0) return true;
+  *bad = first_out_of_bounds(places, n);
+  return false;
+}
+
+// ---- scatter ------------------------------------------------------------------------------------
+
+namespace {
+
+// The offset of a position that a later one overwrites becomes `none`.
+constexpr i64 none = INT64_MIN;
+
+// Few offsets are compared with all that follow.
+constexpr std::int64_t few_offsets = 8192;
+__global__ void __launch_bounds__(block_threads)
+    keep_last_of_few(const i64* offsets, i64 n, i64* kept) {
+  __shared__ i64 others[block_threads];
+  const i64 first = i64(blockIdx.x) * block_threads, i = first + threadIdx.x;
+  const i64 mine = i < n ? offsets[i] : none;
+  bool last = true;
+  for (i64 j = first; j < n; j += block_threads) {
+    __syncthreads();
+    if (j + threadIdx.x < n) others[threadIdx.x] = offsets[j + threadIdx.x];
+    __syncthreads();
+    const i64 count = min(i64(block_threads), n - j);
+    for (i64 k = 0; k < count; ++k) last &= j + k <= i || others[k] != mine;
+  }
+  if (i < n) kept[i] = last ? mine : none;
+}
+
+// Many claim what they write: owner[offset - lowest] = the last position that writes there.
+__global__ void __launch_bounds__(block_threads)
+    claim(const i64* offsets, i64 n, i64 lowest, unsigned long long* owner) {
+  const i64 step = i64(gridDim.x) * block_threads;
+  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
+    atomicMax(owner + (offsets[i] - lowest), static_cast<unsigned long long>(i + 1));
+  }
+}
+__global__ void __launch_bounds__(block_threads)
+    keep_owners(const i64* offsets, i64 n, i64 lowest, const unsigned long long* owner, i64* kept) {
+  const i64 step = i64(gridDim.x) * block_threads;
+  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
+    const bool last = owner[offsets[i] - lowest] == static_cast<unsigned long long>(i + 1);
+    kept[i] = last ? offsets[i] : none;
+  }
+}
+
+template <class M>
+__global__ void __launch_bounds__(block_threads) scatter_items(const __grid_constant__ Loop loop) {
+  over_elements(loop, [&](u32 begin) {
+    const Places<3> place(loop, begin);
+    i64 to[each];
+    M x[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      to[e] = *reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
+      x[e] = *reinterpret_cast<const M*>(loop.data[1] + place.offset[e][1]);
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (!place.exists[e] || to[e] == none) continue;
+      store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * i64(sizeof(M)), x[e]);
+    }
+  });
+}
+
+std::int64_t extreme(Reduction op, const Array& offsets) {
+  const Array result = scratch_array(DType::int64, {});
+  const bool all[] = {true};
+  reduce(op, DType::int64, offsets, all, nullptr, result);
+  return downloaded<std::int64_t>(result.data());
+}
+
+}  // namespace
+
+void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
+  if (!in.host_scalar && in.layout->size == 0) return;
+  const std::int64_t n = offsets.layout->size;
+  if (n == 0 || out.layout->size == 0) return;
+  Dims shape = offsets.layout->shape;
+  const int index_ndim = shape.size();
+  for (const std::int64_t s : out.layout->shape) shape.push_back(s);
+  const int ndim = shape.size();
+  Array cast;
+  Operand source = in;
+  if (in.host_scalar || in.dtype != out.dtype || !has_aligned_elements(in)) {
+    cast = scratch_array(out.dtype, in.host_scalar ? Dims{} : shape);
+    copy(in, cast);
+    source = cast;
+  }
+  const Dims in_strides = in.host_scalar ? Dims(ndim) : source.layout->strides;
+  // The offsets in their order; of several that are equal the last stays.
+  Array places = scratch_array(DType::int64, {n});
+  Array shaped = places;
+  shaped.layout = Layout::contiguous(offsets.layout->shape);
+  copy(offsets, shaped);
+  if (n > 1) {
+    const Array given = places;
+    places = scratch_array(DType::int64, {n});
+    const i64* const from = given.data_as<i64>();
+    i64* const kept = places.data_as<i64>();
+    if (n <= few_offsets) {
+      const auto blocks = static_cast<unsigned>((n - 1) / block_threads + 1);
+      keep_last_of_few<<<blocks, block_threads, 0, stream()>>>(from, n, kept);
+    } else {
+      const std::int64_t lowest = extreme(Reduction::min, given);
+      const std::int64_t reach = extreme(Reduction::max, given) - lowest + 1;
+      const Scratch owners(static_cast<std::size_t>(reach) * 8);
+      check(cudaMemsetAsync(owners.as(), 0, static_cast<std::size_t>(reach) * 8, stream()),
+            "cudaMemsetAsync");
+      auto* const owner = owners.as<unsigned long long>();
+      const unsigned blocks = blocks_for(n, block_threads);
+      claim<<<blocks, block_threads, 0, stream()>>>(from, n, lowest, owner);
+      keep_owners<<<blocks, block_threads, 0, stream()>>>(from, n, lowest, owner, kept);
+    }
+    check_launch("scatter");
+  }
+  Dims offset_strides = Layout::contiguous(offsets.layout->shape).strides;
+  offset_strides.resize(ndim);
+  Dims out_strides(ndim);
+  for (int d = index_ndim; d < ndim; ++d) out_strides[d] = out.layout->strides[d - index_ndim];
+  const Dims* strides[3] = {&offset_strides, &in_strides, &out_strides};
+  const Plan plan = make_plan(shape, strides, 3);
+  const Operand place_operand(places);
+  const Operand* const all[] = {&place_operand, &source, &out};
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    launch_over(reinterpret_cast<const void*>(&scatter_items<decltype(item)>), plan, all,
+                "scatter");
+  });
+}
+
+// ---- what is not zero ---------------------------------------------------------------------------
+
+namespace {
+
+constexpr int select_each = 16;  // bytes of the mask that a thread reads
+constexpr int select_tile = block_threads * select_each;
+
+__device__ __forceinline__ u32 nonzero_bits(const u8* mask, i64 first, i64 n) {
+  u32 bits = 0;
+  if (first + select_each <= n) {
+    const auto pack = *reinterpret_cast<const Pack<u8, select_each>*>(mask + first);
+#pragma unroll
+    for (int i = 0; i < select_each; ++i) bits |= u32(pack.v[i] != 0) << i;
+  } else {
+    for (int i = 0; i < select_each && first + i < n; ++i) bits |= u32(mask[first + i] != 0) << i;
+  }
+  return bits;
+}
+
+// How many elements of each tile are not zero.
+__global__ void __launch_bounds__(block_threads) count_tiles(const u8* mask, i64 n, i64* counts) {
+  __shared__ int totals[block_threads / 32];
+  const i64 first = i64(blockIdx.x) * select_tile + threadIdx.x * select_each;
+  int count = __popc(nonzero_bits(mask, first, n));
+  for (int d = 16; d > 0; d /= 2) count += __shfl_down_sync(0xffffffff, count, d);
+  if (threadIdx.x % 32 == 0) totals[threadIdx.x / 32] = count;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  i64 sum = 0;
+  for (const int t : totals) sum += t;
+  counts[blockIdx.x] = sum;
+}
+
+// write(rank, position) for each element that is not zero; before[tile] are in front of a tile.
+template <class Write>
+__global__ void __launch_bounds__(block_threads)
+    select(const u8* mask, i64 n, const i64* before, const __grid_constant__ Write write) {
+  __shared__ int totals[block_threads / 32];
+  const i64 first = i64(blockIdx.x) * select_tile + threadIdx.x * select_each;
+  u32 bits = nonzero_bits(mask, first, n);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  int count = __popc(bits), upto = count;
+  for (int d = 1; d < 32; d *= 2) {
+    const int other = __shfl_up_sync(0xffffffff, upto, d);
+    if (lane >= d) upto += other;
+  }
+  if (lane == 31) totals[warp] = upto;
+  __syncthreads();
+  i64 rank = before[blockIdx.x] + upto - count;
+  for (int w = 0; w < warp; ++w) rank += totals[w];
+  while (bits) {
+    const int i = __ffs(static_cast<int>(bits)) - 1;
+    bits &= bits - 1;
+    write(rank++, first + i);
+  }
+}
+
+struct WritePosition {
+  i64* out;
+  __device__ void operator()(i64 rank, i64 position) const { out[rank] = position; }
+};
+template <class M>
+struct WriteItem {
+  const M* in;
+  M* out;
+  __device__ void operator()(i64 rank, i64 position) const { out[rank] = in[position]; }
+};
+
+// column[i] = position[i] / inner % size.
+__global__ void __launch_bounds__(block_threads)
+    unravel(const i64* position, i64 n, i64 inner, i64 size, i64* column) {
+  const i64 step = i64(gridDim.x) * block_threads;
+  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
+    column[i] = position[i] / inner % size;
+  }
+}
+
+// What is not zero, as contiguous bytes on 16 of their own.
+struct Mask {
+  Array holder;
+  const u8* data;
+  std::int64_t n;
+
+  explicit Mask(const Operand& in) : n(in.layout->size) {
+    data = reinterpret_cast<const u8*>(in.data);
+    if (in.dtype == DType::bool_ && in.layout->is_contiguous() && is_aligned_to(data, 16)) return;
+    holder = scratch_array(DType::bool_, in.layout->shape);
+    copy(in, holder);
+    data = holder.data_as<u8>();
+  }
+
+  template <class Write>
+  void run(Write write) const {
+    const std::int64_t tiles = (n - 1) / select_tile + 1;
+    const Array counts = scratch_array(DType::int64, {tiles});
+    const Array before = scratch_array(DType::int64, {tiles + 1});
+    const auto blocks = static_cast<unsigned>(tiles);
+    count_tiles<<<blocks, block_threads, 0, stream()>>>(data, n, counts.data_as<i64>());
+    scan(false, counts, 0, true, before);
+    select<<<blocks, block_threads, 0, stream()>>>(data, n, before.data_as<i64>(), write);
+    check_launch("nonzero");
+  }
+};
+
+}  // namespace
+
+std::int64_t count_nonzero(const Operand& in) {
+  if (in.layout->size == 0) return 0;
+  const Array result = scratch_array(DType::int64, {});
+  std::vector<char> marks(static_cast<std::size_t>(in.layout->ndim()), 1);
+  reduce(Reduction::count_nonzero, DType::int64, in,
+         std::span<const bool>(reinterpret_cast<const bool*>(marks.data()), marks.size()), nullptr,
+         result);
+  return downloaded<std::int64_t>(result.data());
+}
+
+void nonzero(const Operand& in, std::span<const Operand> out) {
+  const std::int64_t count = out[0].layout->size;
+  if (in.layout->size == 0 || count == 0) return;
+  const Mask mask(in);
+  if (out.size() == 1) return mask.run(WritePosition{reinterpret_cast<i64*>(out[0].data)});
+  const Scratch positions(static_cast<std::size_t>(count) * 8);
+  mask.run(WritePosition{positions.as<i64>()});
+  std::int64_t inner = 1;
+  for (int d = in.layout->ndim() - 1; d >= 0; --d) {
+    const std::int64_t size = in.layout->shape[d];
+    unravel<<<blocks_for(count, block_threads * 4), block_threads, 0, stream()>>>(
+        positions.as<i64>(), count, inner, size,
+        reinterpret_cast<i64*>(out[static_cast<std::size_t>(d)].data));
+    inner *= size;
+  }
+  check_launch("nonzero");
+}
+
+void compress(const Operand& in, const Operand& mask, const Operand& out) {
+  if (out.layout->size == 0) return;
+  Array packed;
+  Operand source = in;
+  if (!in.layout->is_contiguous() || !has_aligned_elements(in)) {
+    packed = scratch_array(in.dtype, in.layout->shape);
+    copy(in, packed);
+    source = packed;
+  }
+  const Mask selected(mask);
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using M = decltype(item);
+    selected.run(
+        WriteItem<M>{reinterpret_cast<const M*>(source.data), reinterpret_cast<M*>(out.data)});
+  });
+}
+
+}  // namespace arrayx::cuda

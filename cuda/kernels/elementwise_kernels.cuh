@@ -1,0 +1,467 @@
+// The three kernels of an elementwise operation: packs (every operand in runs of 16 bytes),
+// strided (element by element, any strides and dtypes) and tiles (operands that are fastest in
+// another dimension than the output come through shared memory).
+#pragma once
+
+#include <type_traits>
+
+#include "../../cpp/ops/elementwise.hpp"
+#include "../../cpp/ops/table.hpp"
+#include "../loops.cuh"
+#include "tables.cuh"
+
+namespace arrayx::cuda {
+namespace {
+
+// ---- the operation as the kernels see it --------------------------------------------------------
+
+// F on Arity operands, the first of type First, the others of type Rest; its result is of type R.
+// Heavy: more than a few instructions, so that one copy of it is enough. Converts: from any dtype.
+template <class F, int Arity, class First, class Rest, class R, bool Heavy, bool Converts = false>
+struct Operation {
+  static constexpr int arity = Arity;
+  static constexpr bool heavy = Heavy, converts = Converts;
+  using first = First;
+  using rest = Rest;
+  using result = R;
+  static constexpr int rests = Arity > 1 ? Arity - 1 : 1;
+  static constexpr int bytes =
+      int(sizeof(memory_t<Rest>) > sizeof(memory_t<First>) ? sizeof(memory_t<Rest>)
+                                                           : sizeof(memory_t<First>));
+  static constexpr int widest = bytes > int(sizeof(memory_t<R>)) ? bytes : int(sizeof(memory_t<R>));
+  static constexpr int lanes = pack_bytes / widest;
+
+  static __device__ __forceinline__ memory_t<R> apply(memory_t<First> a, memory_t<Rest> b,
+                                                      memory_t<Rest> c) {
+    const F f;
+    if constexpr (Arity == 1) {
+      return memory_t<R>(f(a));
+    } else if constexpr (Arity == 2) {
+      return memory_t<R>(f(a, b));
+    } else if constexpr (ops::same_type_v<F, ops::Where>) {
+      return a != 0 ? b : c;
+    } else {
+      return memory_t<R>(f(a, b, c));
+    }
+  }
+};
+
+template <class T>
+struct Copy {
+  ARRAYX_HD T operator()(T x) const { return x; }
+};
+template <class From, class To>
+struct Convert {
+  ARRAYX_HD memory_t<To> operator()(memory_t<From> x) const { return converted<To, From>(x); }
+};
+
+// Packs, or elements, that a thread has in flight: enough to cover the latency of memory, no more
+// than sixteen elements, so that code stays small.
+template <class O>
+inline constexpr int packs_in_flight = O::heavy       ? 2
+                                       : O::lanes > 8 ? 1
+                                       : O::lanes > 4 ? 2
+                                                      : 4;
+template <class O>
+inline constexpr int elements_in_flight = O::heavy ? 1 : 4;
+
+// ---- packs --------------------------------------------------------------------------------------
+
+template <class M, int N, int Packs, int K>
+__device__ __forceinline__ void load_packs(const Loop& loop, int k, const i64 (&offset)[Packs][K],
+                                           Pack<M, N> (&x)[Packs]) {
+  const char* const data = loop.data[k];
+  switch (loop.access[k]) {
+    case Access::direct:
+#pragma unroll
+      for (int p = 0; p < Packs; ++p) {
+        x[p] = *reinterpret_cast<const Pack<M, N>*>(data + offset[p][k]);
+      }
+      break;
+    case Access::value: {
+      const M one = *reinterpret_cast<const M*>(loop.value[k]);
+#pragma unroll
+      for (int p = 0; p < Packs; ++p) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[p].v[i] = one;
+      }
+      break;
+    }
+    default:
+#pragma unroll
+      for (int p = 0; p < Packs; ++p) {
+        const M one = *reinterpret_cast<const M*>(data + offset[p][k]);
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[p].v[i] = one;
+      }
+  }
+}
+
+template <class O>
+__global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ Loop loop) {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  using R = memory_t<typename O::result>;
+  constexpr int N = O::lanes, P = packs_in_flight<O>, K = O::arity + 1;
+  const u32 step = gridDim.x * (block_threads * P);
+  for (u32 begin = blockIdx.x * (block_threads * P) + threadIdx.x; begin < loop.count;
+       begin += step) {
+    u32 at[P];
+    i64 offset[P][K] = {};
+#pragma unroll
+    for (int p = 0; p < P; ++p) {
+      // Beyond the end the last pack is read once more and dropped.
+      const u32 i = begin + p * block_threads;
+      at[p] = i < loop.count ? i : loop.count - 1;
+    }
+    locate(loop, 0, at, offset);
+    Pack<A, N> a[P];
+    Pack<B, N> b[O::rests][P] = {};
+    load_packs(loop, 0, offset, a);
+    if constexpr (K > 2) {
+#pragma unroll
+      for (int k = 1; k < K - 1; ++k) load_packs(loop, k, offset, b[k - 1]);
+    }
+    constexpr int C = O::arity == 3 ? 1 : 0;
+    if constexpr (O::heavy) {
+      static_assert(P == 2);
+#pragma unroll 1
+      for (int p = 0; p < P; ++p) {
+        if (begin + p * block_threads >= loop.count) break;
+        Pack<A, N> x = p == 0 ? a[0] : a[1];
+        Pack<B, N> y = p == 0 ? b[0][0] : b[0][1], z = p == 0 ? b[C][0] : b[C][1];
+        Pack<R, N> r;
+#pragma unroll 1
+        for (int i = 0; i < N; ++i) r.put(O::apply(x.take(), y.take(), z.take()));
+        const i64 place = p == 0 ? offset[0][K - 1] : offset[1][K - 1];
+        *reinterpret_cast<Pack<R, N>*>(loop.data[K - 1] + place) = r;
+      }
+    } else {
+#pragma unroll
+      for (int p = 0; p < P; ++p) {
+        Pack<R, N> r;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+          B y{}, z{};
+          if constexpr (K > 2) y = b[0][p].v[i];
+          if constexpr (K > 3) z = b[C][p].v[i];
+          r.v[i] = O::apply(a[p].v[i], y, z);
+        }
+        if (begin + p * block_threads < loop.count) {
+          *reinterpret_cast<Pack<R, N>*>(loop.data[K - 1] + offset[p][K - 1]) = r;
+        }
+      }
+    }
+  }
+}
+
+// ---- single elements ----------------------------------------------------------------------------
+
+template <class M, int E, int K>
+__device__ __forceinline__ void load_unconverted(const Loop& loop, int k, const i64 (&offset)[E][K],
+                                                 M (&x)[E]) {
+  if (loop.access[k] == Access::value) {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = *reinterpret_cast<const M*>(loop.value[k]);
+  } else {
+#pragma unroll
+    for (int e = 0; e < E; ++e) x[e] = *reinterpret_cast<const M*>(loop.data[k] + offset[e][k]);
+  }
+}
+
+template <class T, bool All, int E, int K>
+__device__ __forceinline__ void load_elements(const Loop& loop, int k, const i64 (&offset)[E][K],
+                                              memory_t<T> (&x)[E]) {
+  if (loop.access[k] != Access::converted) return load_unconverted(loop, k, offset, x);
+  i64 places[E];
+#pragma unroll
+  for (int e = 0; e < E; ++e) places[e] = offset[e][k];
+  load_converted<T, All>(loop.data[k], places, loop.dtype[k], x);
+}
+
+template <class T, bool All>
+__device__ __forceinline__ void store_element(const Loop& loop, int k, i64 offset, memory_t<T> x) {
+  char* const p = loop.data[k] + offset;
+  if (loop.access[k] == Access::direct) {
+    *reinterpret_cast<memory_t<T>*>(p) = x;
+  } else {
+    store_converted<T, All>(p, loop.dtype[k], x);
+  }
+}
+
+template <class O>
+__global__ void __launch_bounds__(block_threads) strided(const __grid_constant__ Loop loop) {
+  constexpr int E = elements_in_flight<O>, K = O::arity + 1;
+  const u32 step = gridDim.x * (block_threads * E);
+  for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
+       begin += step) {
+    u32 at[E];
+    i64 offset[E][K] = {};
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const u32 i = begin + e * block_threads;
+      at[e] = i < loop.count ? i : loop.count - 1;
+    }
+    locate(loop, 0, at, offset);
+    memory_t<typename O::first> a[E];
+    memory_t<typename O::rest> b[O::rests][E] = {};
+    load_elements<typename O::first, O::converts>(loop, 0, offset, a);
+    if constexpr (K > 2) {
+#pragma unroll
+      for (int k = 1; k < K - 1; ++k) {
+        load_elements<typename O::rest, O::converts>(loop, k, offset, b[k - 1]);
+      }
+    }
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const auto r = O::apply(a[e], b[0][e], b[O::rests - 1][e]);
+      if (begin + e * block_threads < loop.count) {
+        store_element<typename O::result, O::converts>(loop, K - 1, offset[e][K - 1], r);
+      }
+    }
+  }
+}
+
+// ---- tiles --------------------------------------------------------------------------------------
+
+// A row of a tile, and one word more, so that neither rows nor columns meet in a bank.
+template <class M, int Edge>
+inline constexpr int tile_pitch = Edge + (sizeof(M) < 4 ? 4 / int(sizeof(M)) : 1);
+template <class M, int Edge>
+inline constexpr int tile_bytes = (tile_pitch<M, Edge> * Edge * int(sizeof(M)) + 15) / 16 * 16;
+
+// Dimension 0 of the loop is the one along which the output is fastest, dimension 1 that of the
+// staged operands; a block has one tile of the two. Tile[i0][i1], both ways coalesced.
+template <class M, int Edge>
+__device__ __forceinline__ void stage(const Loop& loop, int k, i64 origin, u32 size0, u32 size1,
+                                      M* tile) {
+  constexpr int rows = block_threads / Edge, pitch = tile_pitch<M, Edge>;
+  const u32 i1 = threadIdx.x % Edge, first = threadIdx.x / Edge;
+  const i64 stride0 = loop.dim[0].stride[k];
+  const char* p = loop.data[k] + origin + i1 * loop.dim[1].stride[k] + first * stride0;
+  if (i1 >= size1) return;
+  constexpr int loads = Edge / rows < 8 ? Edge / rows : 8;
+#pragma unroll 1
+  for (u32 i0 = first; i0 < size0; i0 += loads * rows, p += loads * rows * stride0) {
+    M x[loads];
+#pragma unroll
+    for (int j = 0; j < loads; ++j) {
+      if (i0 + j * rows < size0) x[j] = *reinterpret_cast<const M*>(p + i64(j * rows) * stride0);
+    }
+#pragma unroll
+    for (int j = 0; j < loads; ++j) {
+      if (i0 + j * rows < size0) tile[(i0 + j * rows) * pitch + i1] = x[j];
+    }
+  }
+}
+
+template <class O>
+__global__ void __launch_bounds__(block_threads)
+    tiles(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1) {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  constexpr int K = O::arity + 1, edge = tile_edge<O::bytes>, rows = block_threads / edge;
+  constexpr int E = elements_in_flight<O>;
+  extern __shared__ __align__(16) unsigned char shared[];
+  // Where the tile stands.
+  const u32 i = blockIdx.x, t1 = tiles0.divide(i), outer = tiles1.divide(t1);
+  const u32 begin0 = (i - t1 * tiles0.divisor) * edge;
+  const u32 begin1 = (t1 - outer * tiles1.divisor) * edge;
+  const u32 size0 = min(u32(edge), loop.dim[0].size.divisor - begin0);
+  const u32 size1 = min(u32(edge), loop.dim[1].size.divisor - begin1);
+  i64 origin[1][K];
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    origin[0][k] = begin0 * loop.dim[0].stride[k] + begin1 * loop.dim[1].stride[k];
+  }
+  if (loop.ndim > 2) {
+    u32 rest[1] = {outer};
+    locate(loop, 2, rest, origin);
+  }
+  const auto is_staged = [&](int k) { return loop.access[k] == Access::staged; };
+  A* tile_a = reinterpret_cast<A*>(shared);
+  B* tile_b[O::rests];
+  unsigned char* free = shared;
+  if (is_staged(0)) {
+    stage<A, edge>(loop, 0, origin[0][0], size0, size1, tile_a);
+    free += tile_bytes<A, edge>;
+  }
+  if constexpr (K > 2) {
+#pragma unroll
+    for (int k = 1; k < K - 1; ++k) {
+      tile_b[k - 1] = reinterpret_cast<B*>(free);
+      if (!is_staged(k)) continue;
+      stage<B, edge>(loop, k, origin[0][k], size0, size1, tile_b[k - 1]);
+      free += tile_bytes<B, edge>;
+    }
+  }
+  __syncthreads();
+  const u32 i0 = threadIdx.x % edge, first = threadIdx.x / edge;
+  if (i0 >= size0) return;
+#pragma unroll 1
+  for (u32 row = first; row < size1; row += E * rows) {
+    i64 offset[E][K];
+    u32 at[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      at[e] = min(row + e * rows, size1 - 1);
+#pragma unroll
+      for (int k = 0; k < K; ++k) {
+        offset[e][k] = origin[0][k] + i0 * loop.dim[0].stride[k] + at[e] * loop.dim[1].stride[k];
+      }
+    }
+    A a[E];
+    B b[O::rests][E] = {};
+    if constexpr (K > 2) {
+#pragma unroll
+      for (int k = 1; k < K - 1; ++k) {
+        if (is_staged(k)) {
+#pragma unroll
+          for (int e = 0; e < E; ++e) b[k - 1][e] = tile_b[k - 1][i0 * tile_pitch<B, edge> + at[e]];
+        } else {
+          load_unconverted(loop, k, offset, b[k - 1]);
+        }
+      }
+    }
+    if (is_staged(0)) {
+#pragma unroll
+      for (int e = 0; e < E; ++e) a[e] = tile_a[i0 * tile_pitch<A, edge> + at[e]];
+    } else {
+      load_unconverted(loop, 0, offset, a);
+    }
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const auto r = O::apply(a[e], b[0][e], b[O::rests - 1][e]);
+      if (row + e * rows < size1) {
+        using R = memory_t<typename O::result>;
+        *reinterpret_cast<R*>(loop.data[K - 1] + offset[e][K - 1]) = r;
+      }
+    }
+  }
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+// `Packed` is what the packs kernel runs: O, or the same on unsigned integers.
+template <class O, class Packed = O>
+ElementwiseKernels kernels_of() {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  ElementwiseKernels k;
+  k.packs = reinterpret_cast<const void*>(&packs<Packed>);
+  k.strided = reinterpret_cast<const void*>(&strided<O>);
+  k.tiles = reinterpret_cast<const void*>(&tiles<O>);
+  k.lanes = O::lanes;
+  k.packs_per_thread = packs_in_flight<O>;
+  k.elements_per_thread = elements_in_flight<O>;
+  k.tile_edge = tile_edge<O::bytes>;
+  k.tile_bytes[0] = tile_bytes<A, tile_edge<O::bytes>>;
+  k.tile_bytes[1] = tile_bytes<B, tile_edge<O::bytes>>;
+  return k;
+}
+
+// Whether F on T is more than a few instructions, so that one copy of it is enough.
+template <class F, class T>
+inline constexpr bool is_heavy = false;
+template <class T>
+inline constexpr bool is_heavy<ops::FloorDivide, T> = true;
+template <class T>
+inline constexpr bool is_heavy<ops::Remainder, T> = true;
+template <class T>
+inline constexpr bool is_heavy<ops::Divide, Complex<T>> = true;
+template <class T>
+inline constexpr bool is_heavy<ops::Reciprocal, Complex<T>> = true;
+template <class T>
+inline constexpr bool is_heavy<ops::Sqrt, Complex<T>> = true;
+template <class T>
+inline constexpr bool is_heavy<ops::Abs, Complex<T>> = true;
+template <class T>
+inline constexpr bool is_heavy<ops::Sign, Complex<T>> = true;
+
+// Whether signed and unsigned integers give the same bits.
+template <class F>
+inline constexpr bool is_sign_free =
+    ops::same_type_v<F, ops::Add> || ops::same_type_v<F, ops::Subtract> ||
+    ops::same_type_v<F, ops::Multiply> || ops::same_type_v<F, ops::Negative> ||
+    ops::same_type_v<F, ops::Square> || ops::same_type_v<F, ops::Equal> ||
+    ops::same_type_v<F, ops::NotEqual> || ops::same_type_v<F, ops::BitwiseAnd> ||
+    ops::same_type_v<F, ops::BitwiseOr> || ops::same_type_v<F, ops::BitwiseXor> ||
+    ops::same_type_v<F, ops::BitwiseInvert> || ops::same_type_v<F, ops::BitwiseLeftShift> ||
+    ops::same_type_v<F, ops::Where>;
+
+template <class F, class T, int Arity, bool Math>
+struct operation_of {
+  using M = memory_t<T>;
+  static constexpr bool where = ops::same_type_v<F, ops::Where>;
+  static constexpr auto result() {
+    if constexpr (where) {
+      return T{};
+    } else {
+      const auto call = [] {
+        if constexpr (Arity == 1) return F{}(M{});
+        if constexpr (Arity == 2) return F{}(M{}, M{});
+        if constexpr (Arity == 3) return F{}(M{}, M{}, M{});
+      };
+      using R = decltype(call());
+      // The result of an operation on bool is bool, also where bytes are combined as integers; two
+      // conditions that are combined (both parts of a complex number are finite) are an int.
+      constexpr bool condition = std::is_integral_v<R> && !std::is_integral_v<M>;
+      if constexpr (ops::same_type_v<R, bool> || ops::same_type_v<T, Boolean> || condition) {
+        return Boolean{};
+      } else {
+        return R{};
+      }
+    }
+  }
+  using first = std::conditional_t<where, Boolean, T>;
+  using type = Operation<F, Arity, first, T, decltype(result()), Math || is_heavy<F, T>>;
+};
+
+template <class F, class T, int Arity, bool Math>
+ElementwiseKernels kernels_for() {
+  using O = typename operation_of<F, T, Arity, Math>::type;
+  if constexpr (is_sign_free<F> && std::is_integral_v<T> && std::is_signed_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return kernels_of<O, typename operation_of<F, U, Arity, Math>::type>();
+  } else {
+    return kernels_of<O>();
+  }
+}
+
+template <class F, int Arity, unsigned Accepts, bool Math>
+void fill_row(ElementwiseKernels* row) {
+  using BooleanForm = typename ops::bool_form<F>::type;
+  const auto put = [row](DType d, ElementwiseKernels k) { row[static_cast<int>(d)] = k; };
+  if constexpr ((Accepts & kinds::boolean) != 0) {
+    put(DType::bool_, kernels_for<BooleanForm, Boolean, Arity, Math>());
+  }
+  if constexpr ((Accepts & kinds::integer) != 0) {
+    put(DType::int8, kernels_for<F, i8, Arity, Math>());
+    put(DType::int16, kernels_for<F, i16, Arity, Math>());
+    put(DType::int32, kernels_for<F, i32, Arity, Math>());
+    put(DType::int64, kernels_for<F, i64, Arity, Math>());
+    put(DType::uint8, kernels_for<F, u8, Arity, Math>());
+    put(DType::uint16, kernels_for<F, u16, Arity, Math>());
+    put(DType::uint32, kernels_for<F, u32, Arity, Math>());
+    put(DType::uint64, kernels_for<F, u64, Arity, Math>());
+  }
+  if constexpr ((Accepts & kinds::real) != 0) {
+    put(DType::float32, kernels_for<F, f32, Arity, Math>());
+    put(DType::float64, kernels_for<F, f64, Arity, Math>());
+  }
+  if constexpr ((Accepts & kinds::complex) != 0) {
+    put(DType::complex64, kernels_for<F, Complex<f32>, Arity, Math>());
+    put(DType::complex128, kernels_for<F, Complex<f64>, Arity, Math>());
+  }
+}
+
+// Rows of the vocabulary: the kinds `only` of each operation are instantiated in this source.
+#define ARRAYX_CUDA_FILL(name, F, accepts, arity, only, math) \
+  {                                                           \
+    using namespace kinds;                                    \
+    fill_row<ops::F, arity, ((accepts) & (only)), math>(      \
+        table.elementwise[static_cast<int>(Op::name)]);       \
+  }
+
+}  // namespace
+}  // namespace arrayx::cuda

@@ -1,0 +1,84 @@
+// A reduction as it travels to the device, and the kernels of reductions by dtype.
+#pragma once
+
+#include "../../cpp/ops/table.hpp"
+#include "../loops.cuh"
+
+namespace arrayx::cuda {
+
+inline constexpr int reduce_lanes = 128;  // see reduce_kernels.cuh
+inline constexpr int reduce_rounds = 16;
+inline constexpr int reduce_chunk = reduce_lanes * reduce_rounds;
+inline constexpr int merged_at_once = 4096;  // partial results of one block
+
+struct ReduceLoop {
+  static constexpr int most_dims = 6;
+
+  const char* in;
+  const char* center;  // of sum_squared_deviations, else null
+  char* out;
+  i64 n;            // elements of one output
+  i64 unit_stride;  // bytes from one partial result to the next
+  u32 outputs;
+  Divisor units;        // parts of one output's elements
+  Divisor tiles;        // of the first kept dimension, for columns
+  int width_log2;       // threads to a row, for rows
+  int chunks_per_unit;  // a power of two up to 32, for rows
+  bool vector;          // columns can be loaded next to each other
+  bool is_final;
+  int kept_dims, group_dims;
+  // Innermost first. Bytes: stride[0] of in, [1] of center, [2] of out.
+  LoopDim kept[most_dims], group[most_dims];
+};
+
+struct ReducePlace {
+  i64 in, center, out;
+};
+__device__ __forceinline__ ReducePlace locate_output(const ReduceLoop& loop, u32 output) {
+  ReducePlace place{0, 0, 0};
+  const auto add = [&](const LoopDim& dim, u32 index) {
+    place.in += index * dim.stride[0];
+    place.center += index * dim.stride[1];
+    place.out += index * dim.stride[2];
+  };
+  const int last = loop.kept_dims - 1;
+  for (int d = 0; d < last; ++d) {
+    const u32 next = loop.kept[d].size.divide(output);
+    add(loop.kept[d], output - next * loop.kept[d].size.divisor);
+    output = next;
+  }
+  add(loop.kept[last], output);
+  return place;
+}
+// Where element k of an output lies, from its first one; out of line where several dimensions are
+// reduced that do not merge.
+static __device__ __noinline__ i64 locate_in_group(const ReduceLoop& loop, u32 k) {
+  const int last = loop.group_dims - 1;
+  i64 offset = 0;
+  for (int d = 0; d < last; ++d) {
+    const u32 next = loop.group[d].size.divide(k);
+    offset += (k - next * loop.group[d].size.divisor) * loop.group[d].stride[0];
+    k = next;
+  }
+  return offset + k * loop.group[last].stride[0];
+}
+struct ReduceKernels {
+  const void* rows = nullptr;      // reads packs of `lanes`
+  const void* rows_any = nullptr;  // reads single elements
+  const void* columns[3] = {};     // of 16, 4 and 1 lanes to a thread
+  const void* merge = nullptr;
+  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0;
+};
+
+struct ReduceTable {
+  // By the input's dtype; under [1] float64 and complex128 for float32 and complex64.
+  ReduceKernels reduce[reduction_count][dtype_count][2];
+  ReduceKernels position[2][dtype_count];  // [1]: of the largest, [0]: of the smallest
+};
+
+void fill_sums(ReduceTable&);
+void fill_extremes(ReduceTable&);
+void fill_positions(ReduceTable&);
+void fill_conditions(ReduceTable&);
+
+}  // namespace arrayx::cuda

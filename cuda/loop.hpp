@@ -1,0 +1,58 @@
+// The host's side of the kernels over strided operands: from a Plan to launches.
+#pragma once
+
+#include "../cpp/array/plan.hpp"
+#include "engine.hpp"
+#include "kernels/tables.cuh"
+#include "loops.cuh"
+
+namespace arrayx::cuda {
+
+// Elements, packs or tiles that one launch counts in 32 bits; what has more is cut in two.
+inline constexpr std::int64_t most_counted = std::int64_t{1} << 30;
+
+// One value of another dtype.
+Element converted_element(const Element& e, DType to);
+
+// An operand of which the kernel wants elements of `kernel`.
+struct LoopOperand {
+  char* data;  // first element, after the plan's flips
+  DType memory, kernel;
+  bool is_value;  // `data` is on the host, of dtype `kernel`, on 16 bytes of its own
+};
+
+// The plan of operands in this order.
+Plan plan_of(const Operand* const* operands, int count);
+
+// Runs kernels over a plan, the output last. Operands are aligned to their items.
+void run_loop(const ElementwiseKernels& kernels, const Plan& plan, const LoopOperand* operands,
+              const char* verb);
+
+// The dimensions of a plan as a Loop holds them, the last one first, in bytes; of operand k,
+// itemsize[k]. `more` keeps what does not fit a Loop.
+void set_dims(Loop& loop, const Plan& plan, const int* itemsize, std::optional<Scratch>& more);
+
+// Blocks for so many items, `each` of them to a block.
+inline unsigned blocks_for(std::int64_t items, std::int64_t each) {
+  const std::int64_t most = std::int64_t{properties().multiprocessors} * 32;
+  return static_cast<unsigned>(std::min((items - 1) / each + 1, most));
+}
+
+void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
+            const char* verb);
+
+inline bool is_aligned_to(const void* p, std::int64_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0;
+}
+// Whether a kernel can read elements one by one: they are aligned, complex numbers like their
+// parts.
+inline bool has_aligned_elements(const Operand& a) {
+  return a.host_scalar || is_aligned_to(a.data, std::min(8, itemsize(a.dtype)));
+}
+
+// A contiguous array of this engine; one without gaps whose dimensions lie in the order of
+// another's.
+Array scratch_array(DType dtype, const Dims& shape);
+Array scratch_in_order(DType dtype, const Layout& like);
+
+}  // namespace arrayx::cuda

@@ -1,0 +1,426 @@
+// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), which
+// CUB's stable radix sort puts in order: all lines at once, with the line above the key.
+#include <bit>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "loop.hpp"
+
+namespace arrayx::cuda {
+
+namespace {
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+template <class M>
+inline constexpr bool is_floating_item = ops::is_float_v<M> || ops::same_type_v<M, f16>;
+
+// An unsigned number that orders as T does: NaN of any sign is the greatest; with `equal_zeros`
+// both zeros have one key. flip: all ones for descending order.
+template <class T>
+__device__ __forceinline__ u64 key_of(memory_t<T> x, bool descending, bool equal_zeros) {
+  using M = memory_t<T>;
+  using U = typename ops::ints_of_width<sizeof(M)>::u;
+  constexpr U top = U(U(1) << (8 * sizeof(M) - 1));
+  U bits = ops::bit_cast<U>(x);
+  if constexpr (is_floating_item<M>) {
+    constexpr U infinity = sizeof(M) == 2   ? U(0x7c00)
+                           : sizeof(M) == 4 ? U(0x7f800000)
+                                            : U(0x7ff0000000000000);
+    if (U(bits & U(~top)) > infinity) return U(~U(0));
+    if (equal_zeros && bits == top) bits = 0;
+    bits = bits & top ? U(~bits) : U(bits | top);
+  } else if constexpr (ops::same_type_v<T, Boolean>) {
+    bits = U(bits != 0);
+  } else if constexpr (ops::is_signed_v<M>) {
+    bits ^= top;
+  }
+  return descending ? U(~bits) : bits;
+}
+template <class T>
+__device__ __forceinline__ memory_t<T> value_of(u64 key, bool descending) {
+  using M = memory_t<T>;
+  using U = typename ops::ints_of_width<sizeof(M)>::u;
+  constexpr U top = U(U(1) << (8 * sizeof(M) - 1));
+  U bits = U(key);
+  if constexpr (is_floating_item<M>) {
+    if (bits == U(~U(0))) {
+      bits = sizeof(M) == 2 ? U(0x7e00) : sizeof(M) == 4 ? U(0x7fc00000) : U(0x7ff8000000000000);
+      return ops::bit_cast<M>(bits);
+    }
+    if (descending) bits = U(~bits);
+    return ops::bit_cast<M>(bits & top ? U(bits ^ top) : U(~bits));
+  } else {
+    if (descending) bits = U(~bits);
+    if constexpr (ops::same_type_v<T, Boolean>) return M(bits & 1);
+    if constexpr (ops::is_signed_v<M>) bits ^= top;
+    return ops::bit_cast<M>(bits);
+  }
+}
+
+template <class Body>
+__global__ void __launch_bounds__(block_threads)
+    for_each(i64 n, const __grid_constant__ Body body) {
+  const i64 step = i64(gridDim.x) * block_threads;
+  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) body(i);
+}
+template <class Body>
+void run_for_each(std::int64_t n, Body body, const char* verb) {
+  for_each<<<blocks_for(n, block_threads * 4), block_threads, 0, stream()>>>(n, body);
+  check_launch(verb);
+}
+
+// keys[i] of element order[i], or i; the line above the key's `bits`, where there are several.
+template <class T, class K>
+struct MakeKeys {
+  const memory_t<T>* values;
+  const u32* order;  // or null
+  K* keys;
+  Divisor line;  // elements of a line
+  int bits;      // 0 for a single line
+  bool descending, equal_zeros;
+
+  __device__ void operator()(i64 i) const {
+    const u32 at = order ? order[i] : static_cast<u32>(i);
+    u64 key = key_of<T>(values[at], descending, equal_zeros);
+    if (bits) key |= u64(at / line.divisor) << bits;
+    keys[i] = K(key);
+  }
+};
+template <class T, class K>
+struct TakeValues {
+  const K* keys;
+  memory_t<T>* values;
+  bool descending;
+  __device__ void operator()(i64 i) const { values[i] = value_of<T>(keys[i], descending); }
+};
+struct Count {
+  u32* order;
+  __device__ void operator()(i64 i) const { order[i] = static_cast<u32>(i); }
+};
+// The parts of complex numbers, one after the other: the imaginary ones first, then the real ones,
+// then NumPy's classes (no NaN, NaN in the imaginary part, in the real part, in both) and the line.
+template <class P>
+struct PartKeys {
+  const Complex<P>* values;
+  const u32* order;
+  u64* keys;
+  bool imaginary, descending;
+  __device__ void operator()(i64 i) const {
+    const Complex<P> x = values[order[i]];
+    keys[i] = key_of<P>(imaginary ? x.im : x.re, descending, true);
+  }
+};
+template <class P>
+struct ClassKeys {
+  const Complex<P>* values;
+  const u32* order;
+  u32* keys;
+  Divisor line;
+  __device__ void operator()(i64 i) const {
+    const Complex<P> x = values[order[i]];
+    const u32 nan = 2 * u32(x.re != x.re) + u32(x.im != x.im);
+    keys[i] = (order[i] / line.divisor) << 2 | nan;
+  }
+};
+struct LineKeys {
+  const u32* order;
+  u32* keys;
+  Divisor line;
+  __device__ void operator()(i64 i) const { keys[i] = order[i] / line.divisor; }
+};
+struct WritePositions {
+  const u32* order;
+  i64* out;
+  Divisor line;
+  __device__ void operator()(i64 i) const { out[i] = order[i] % line.divisor; }
+};
+template <class M>
+struct Permute {
+  const M* in;
+  const u32* order;
+  M* out;
+  __device__ void operator()(i64 i) const { out[i] = in[order[i]]; }
+};
+
+// ---- radix sorts --------------------------------------------------------------------------------
+
+template <class K>
+struct Buffer {  // a pair of arrays, of which one is current
+  Scratch first, second;
+  cub::DoubleBuffer<K> both;
+
+  explicit Buffer(std::int64_t n)
+      : first(static_cast<std::size_t>(n) * sizeof(K)),
+        second(static_cast<std::size_t>(n) * sizeof(K)),
+        both(first.as<K>(), second.as<K>()) {}
+  K* current() { return both.Current(); }
+};
+
+template <class K>
+void sort_keys(Buffer<K>& keys, std::int64_t n, int bits) {
+  std::size_t bytes = 0;
+  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys.both, n, 0, bits, stream()), "sort");
+  const Scratch memory(bytes);
+  check(cub::DeviceRadixSort::SortKeys(memory.as(), bytes, keys.both, n, 0, bits, stream()),
+        "sort");
+}
+template <class K>
+void sort_pairs(Buffer<K>& keys, Buffer<u32>& order, std::int64_t n, int bits) {
+  std::size_t bytes = 0;
+  check(
+      cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys.both, order.both, n, 0, bits, stream()),
+      "argsort");
+  const Scratch memory(bytes);
+  check(cub::DeviceRadixSort::SortPairs(memory.as(), bytes, keys.both, order.both, n, 0, bits,
+                                        stream()),
+        "argsort");
+}
+
+// Contiguous lines of `length` elements.
+struct Lines {
+  const char* data;
+  std::int64_t n, length;
+  bool descending;
+
+  int line_bits() const { return std::bit_width(static_cast<std::uint64_t>((n - 1) / length)); }
+  Divisor line() const { return Divisor(static_cast<u32>(length)); }
+
+  template <class T, class K>
+  MakeKeys<T, K> keys(K* to, const u32* order, bool with_line, bool equal_zeros) const {
+    return {reinterpret_cast<const memory_t<T>*>(data),   order,      to,         line(),
+            with_line ? int(8 * sizeof(memory_t<T>)) : 0, descending, equal_zeros};
+  }
+};
+
+template <class T, class K>
+void sort_values(const Lines& lines, char* out) {
+  constexpr int bits = 8 * sizeof(memory_t<T>);
+  Buffer<K> keys(lines.n);
+  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, lines.line_bits() > 0, false),
+               "sort");
+  sort_keys(keys, lines.n, bits + lines.line_bits());
+  run_for_each(
+      lines.n,
+      TakeValues<T, K>{keys.current(), reinterpret_cast<memory_t<T>*>(out), lines.descending},
+      "sort");
+}
+
+// The order of all elements: by line, then by value.
+template <class T, class K>
+void sort_order(const Lines& lines, Buffer<u32>& order) {
+  constexpr int bits = 8 * sizeof(memory_t<T>);
+  Buffer<K> keys(lines.n);
+  const bool with_line = lines.line_bits() > 0 && sizeof(K) > sizeof(memory_t<T>);
+  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, with_line, true), "argsort");
+  sort_pairs(keys, order, lines.n, bits + (with_line ? lines.line_bits() : 0));
+  if (lines.line_bits() == 0 || with_line) return;
+  Buffer<u32> line_keys(lines.n);
+  run_for_each(lines.n, LineKeys{order.current(), line_keys.current(), lines.line()}, "argsort");
+  sort_pairs(line_keys, order, lines.n, lines.line_bits());
+}
+template <class P>
+void sort_complex_order(const Lines& lines, Buffer<u32>& order) {
+  const auto* values = reinterpret_cast<const Complex<P>*>(lines.data);
+  for (const bool imaginary : {true, false}) {
+    Buffer<u64> keys(lines.n);
+    run_for_each(lines.n,
+                 PartKeys<P>{values, order.current(), keys.current(), imaginary, lines.descending},
+                 "argsort");
+    sort_pairs(keys, order, lines.n, 8 * sizeof(P));
+  }
+  Buffer<u32> keys(lines.n);
+  run_for_each(lines.n, ClassKeys<P>{values, order.current(), keys.current(), lines.line()},
+               "argsort");
+  sort_pairs(keys, order, lines.n, lines.line_bits() + 2);
+}
+
+template <class F>
+void dispatch_kernel_type(DType d, F&& f) {
+  switch (d) {
+#define ARRAYX_ROW(name, T) \
+  case DType::name:         \
+    return f(T{});
+    ARRAYX_CUDA_DTYPES(ARRAYX_ROW)
+#undef ARRAYX_ROW
+  }
+}
+
+void find_order(DType dtype, const Lines& lines, Buffer<u32>& order) {
+  run_for_each(lines.n, Count{order.current()}, "argsort");
+  dispatch_kernel_type(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (ops::is_complex_v<T>) {
+      sort_complex_order<decltype(T::re)>(lines, order);
+    } else if constexpr (sizeof(memory_t<T>) == 8) {
+      sort_order<T, u64>(lines, order);
+    } else if (lines.line_bits() == 0) {
+      sort_order<T, u32>(lines, order);
+    } else {
+      sort_order<T, u64>(lines, order);
+    }
+  });
+}
+
+// Runs sort(lines, contiguous result) with `axis` last.
+template <class Sort>
+void over_lines(const Operand& in, int axis, bool descending, const Operand& out, Sort&& sort) {
+  const Layout& layout = *in.layout;
+  if (layout.size == 0) return;
+  if (layout.size > (std::int64_t{1} << 31) - 1) {
+    raise(ErrorKind::not_implemented, "sorting more than 2**31 - 1 elements on a GPU");
+  }
+  Dims axes;
+  for (int d = 0; d < layout.ndim(); ++d) {
+    if (d != axis) axes.push_back(d);
+  }
+  axes.push_back(axis);
+  const Layout in_lines = permute(layout, axes), out_lines = permute(*out.layout, axes);
+  Operand from = in, to = out;
+  from.layout = &in_lines;
+  to.layout = &out_lines;
+  Array packed, result;
+  if (!in_lines.is_contiguous() || !has_aligned_elements(in)) {
+    packed = scratch_array(in.dtype, in_lines.shape);
+    copy(from, packed);
+    from = packed;
+  }
+  const bool direct = out_lines.is_contiguous() && has_aligned_elements(out);
+  if (!direct) result = scratch_array(out.dtype, out_lines.shape);
+  const Lines lines{from.data, layout.size, layout.shape[axis], descending};
+  sort(lines, direct ? to.data : result.data());
+  if (!direct) copy(result, to);
+}
+
+}  // namespace
+
+void sort(const Operand& in, int axis, bool descending, const Operand& out) {
+  over_lines(in, axis, descending, out, [&](const Lines& lines, char* to) {
+    dispatch_kernel_type(in.dtype, [&](auto tag) {
+      using T = decltype(tag);
+      using M = memory_t<T>;
+      if constexpr (!ops::is_complex_v<T>) {
+        if (sizeof(M) < 8 && lines.line_bits() == 0) return sort_values<T, u32>(lines, to);
+        if (sizeof(M) < 8 || lines.line_bits() == 0) return sort_values<T, u64>(lines, to);
+      }
+      Buffer<u32> order(lines.n);
+      find_order(in.dtype, lines, order);
+      run_for_each(lines.n,
+                   Permute<M>{reinterpret_cast<const M*>(lines.data), order.current(),
+                              reinterpret_cast<M*>(to)},
+                   "sort");
+    });
+  });
+}
+
+void argsort(const Operand& in, int axis, bool descending, const Operand& out) {
+  over_lines(in, axis, descending, out, [&](const Lines& lines, char* to) {
+    Buffer<u32> order(lines.n);
+    find_order(in.dtype, lines, order);
+    run_for_each(lines.n, WritePositions{order.current(), reinterpret_cast<i64*>(to), lines.line()},
+                 "argsort");
+  });
+}
+
+// ---- searchsorted -------------------------------------------------------------------------------
+
+namespace {
+
+// Whether a stands before b in sorted order, NaN last.
+template <class T>
+__device__ __forceinline__ bool before(T a, T b) {
+  if constexpr (ops::is_complex_v<T>) {
+    const int class_a = 2 * (a.re != a.re) + (a.im != a.im);
+    const int class_b = 2 * (b.re != b.re) + (b.im != b.im);
+    if (class_a != class_b) return class_a < class_b;
+    if (a.re < b.re) return true;
+    if (b.re < a.re) return false;
+    return a.im < b.im;
+  } else if constexpr (ops::is_float_v<T>) {
+    return a < b || (a == a && b != b);
+  } else {
+    return a < b;
+  }
+}
+__device__ __forceinline__ bool before(f16 a, f16 b) {
+  return before(static_cast<f32>(a), static_cast<f32>(b));
+}
+
+// For each value the number of elements that stand before it (or, if right, not after it).
+template <class M>
+struct Search {
+  const M* sorted;
+  const i64* order;  // or null
+  i64 n;
+  const M* values;
+  i64* out;
+  bool right;
+
+  __device__ void operator()(i64 i) const {
+    const M value = values[i];
+    i64 low = 0, high = n;
+    while (low < high) {
+      const i64 middle = low + (high - low) / 2;
+      const M element = sorted[order ? order[middle] : middle];
+      const bool goes_on = right ? !before(value, element) : before(element, value);
+      if (goes_on) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    out[i] = low;
+  }
+};
+struct CheckOrder {
+  const i64* order;
+  i64 n;
+  u32* wrong;
+  __device__ void operator()(i64 i) const {
+    if (order[i] < 0 || order[i] >= n) *wrong = 1;
+  }
+};
+
+// A contiguous, aligned array of an operand's elements.
+const char* made_contiguous(const Operand& a, Array& holder) {
+  if (a.layout->is_contiguous() && has_aligned_elements(a)) return a.data;
+  holder = scratch_array(a.dtype, a.layout->shape);
+  copy(a, holder);
+  return holder.data();
+}
+
+}  // namespace
+
+bool searchsorted(const Operand& in, const Operand* sorter, const Operand& values, bool right,
+                  const Operand& out) {
+  const std::int64_t n = in.layout->size, count = values.layout->size;
+  Array sorted_holder, order_holder, values_holder, result;
+  const char* const sorted = made_contiguous(in, sorted_holder);
+  const i64* order = nullptr;
+  if (sorter && n > 0) {
+    order = reinterpret_cast<const i64*>(made_contiguous(*sorter, order_holder));
+    const Scratch wrong(4);
+    check(cudaMemsetAsync(wrong.as(), 0, 4, stream()), "cudaMemsetAsync");
+    run_for_each(n, CheckOrder{order, n, wrong.as<u32>()}, "searchsorted");
+    u32 is_wrong;
+    check(cudaMemcpyAsync(&is_wrong, wrong.as(), 4, cudaMemcpyDeviceToHost, stream()),
+          "a copy to the host");
+    check(cudaStreamSynchronize(stream()), "a copy to the host");
+    if (is_wrong) return false;
+  }
+  if (count == 0) return true;
+  const char* const wanted = made_contiguous(values, values_holder);
+  const bool direct = out.layout->is_contiguous() && has_aligned_elements(out);
+  if (!direct) result = scratch_array(DType::int64, out.layout->shape);
+  i64* const places = direct ? reinterpret_cast<i64*>(out.data) : result.data_as<i64>();
+  dispatch_kernel_type(in.dtype, [&](auto tag) {
+    using M = memory_t<decltype(tag)>;
+    run_for_each(count,
+                 Search<M>{reinterpret_cast<const M*>(sorted), order, n,
+                           reinterpret_cast<const M*>(wanted), places, right},
+                 "searchsorted");
+  });
+  if (!direct) copy(result, out);
+  return true;
+}
+
+}  // namespace arrayx::cuda

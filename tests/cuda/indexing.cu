@@ -1,0 +1,228 @@
+// Scans, gathers, scatters, selections, sorts and searches against the CPU engine.
+#include <cstring>
+#include <sstream>
+
+#include "harness.hpp"
+
+namespace arrayx::testing {
+
+namespace {
+
+void upload(const View& v) {
+  cuda::check(cudaMemcpy(v.device->data, v.host.data(), v.host.size(), cudaMemcpyHostToDevice),
+              "upload");
+}
+// Integers of a view, all of its storage, within [low, high].
+void set_integers(View& v, std::int64_t low, std::int64_t high) {
+  dispatch(v.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      for (std::int64_t i = 0; i < v.elements; ++i) {
+        const T x = static_cast<T>(random_integer(low, high));
+        std::memcpy(v.host.data() + i * std::int64_t{sizeof x}, &x, sizeof x);
+      }
+    }
+  });
+  upload(v);
+}
+DType some_dtype() {
+  return static_cast<DType>(random_integer(0, dtype_count - 1));
+}
+DType some_integer() {
+  DType d;
+  do {
+    d = some_dtype();
+  } while (!is_integer(d));
+  return d;
+}
+Dims scan_shape() {
+  static const std::vector<Dims> special = {{200000}, {3, 70000}, {70000, 3}, {40, 3000, 2}, {1}};
+  return chance(0.4) ? special[random_integer(0, std::int64_t(special.size()) - 1)]
+                     : random_shape(30000);
+}
+
+}  // namespace
+
+void check_scans(int rounds) {
+  for (int round = 0; round < 60 * rounds; ++round) {
+    const DType in_dtype = some_dtype();
+    DType dtype = is_floating(in_dtype)               ? compute_dtype(in_dtype)
+                  : kind(in_dtype) == Kind::unsigned_ ? DType::uint64
+                                                      : DType::int64;
+    if (is_integer(dtype) && chance(0.2)) dtype = some_integer();
+    if (in_dtype == DType::bool_) continue;
+    Dims shape = scan_shape();
+    if (shape.empty()) shape.push_back(3);
+    const int axis = static_cast<int>(random_integer(0, shape.size() - 1));
+    const bool product = chance(0.4), initial = chance(0.3);
+    const View in = random_view(in_dtype, shape, {true, chance(0.3)},
+                                product ? Values::near_one : Values::positive);
+    Dims out_shape = shape;
+    out_shape[axis] += initial;
+    View out = random_view(dtype, out_shape, {false, chance(0.3)}, Values::any);
+    std::ostringstream what;
+    what << "scan " << product << initial << " of " << in_dtype << " along " << axis << " "
+         << text(in.layout);
+    cpu::scan(product, in.on_host(), axis, initial, out.on_host());
+    cuda::scan(product, in.on_device(), axis, initial, out.on_device());
+    expect_same(out, what.str(), is_floating(dtype) ? 40000 : 0);
+  }
+}
+
+void check_indexing(int rounds) {
+  for (int round = 0; round < 60 * rounds; ++round) {
+    const DType dtype = some_dtype();
+    // index_shape + slab; the array is [n, slab…].
+    Dims index_shape, slab;
+    for (std::int64_t i = random_integer(0, 2); i > 0; --i)
+      index_shape.push_back(random_integer(0, 40));
+    for (std::int64_t i = random_integer(0, 2); i > 0; --i) slab.push_back(random_integer(1, 30));
+    const std::int64_t n = random_integer(1, 100);
+    Dims shape = slab;
+    shape.insert(0, n);
+    const View source = random_view(dtype, shape, {true, chance(0.3)}, Values::any);
+    Layout rest = source.layout;
+    const std::int64_t stride = rest.strides[0];
+    rest.shape.erase(0);
+    rest.strides.erase(0);
+    rest.size = checked_size(rest.shape);
+    Operand host_in = source.on_host(), device_in = source.on_device();
+    host_in.layout = device_in.layout = &rest;
+    Dims out_shape = index_shape;
+    for (const std::int64_t s : slab) out_shape.push_back(s);
+    View index = random_view(some_integer(), index_shape, {true, false}, Values::any);
+    const bool wrong = chance(0.2);
+    const bool is_signed = kind(index.dtype) == Kind::signed_;
+    set_integers(index, is_signed ? -n : 0, n - 1 + (wrong ? 5 : 0));
+    std::ostringstream what;
+    what << "indexing " << dtype << " " << text(source.layout) << " by " << index.dtype << " "
+         << text(index.layout);
+    View out = random_view(dtype, out_shape, {false, chance(0.3)}, Values::any);
+    std::int64_t bad_host = 0, bad_device = 0;
+    const bool good =
+        cpu::gather_indexed(host_in, index.on_host(), n, stride, out.on_host(), &bad_host);
+    const bool also =
+        cuda::gather_indexed(device_in, index.on_device(), n, stride, out.on_device(), &bad_device);
+    expect(good == also && bad_host == bad_device, "bounds of " + what.str());
+    if (good) expect_same(out, "gather_indexed " + what.str());
+    View offsets = random_view(DType::int64, index_shape, {false, true}, Values::small);
+    set_integers(offsets, 0, 0);
+    const bool in_bounds =
+        cpu::accumulate_offsets(index.on_host(), n, stride, offsets.on_host(), &bad_host);
+    expect(in_bounds == cuda::accumulate_offsets(index.on_device(), n, stride, offsets.on_device(),
+                                                 &bad_device) &&
+               bad_host == bad_device,
+           "accumulate_offsets " + what.str());
+    if (!in_bounds) continue;
+    expect_same(offsets, "accumulate_offsets " + what.str());
+    cpu::gather(host_in, offsets.on_host(), out.on_host());
+    cuda::gather(device_in, offsets.on_device(), out.on_device());
+    expect_same(out, "gather " + what.str());
+    View target = random_view(dtype, shape, {false, chance(0.3)}, Values::any);
+    Layout target_rest = target.layout;
+    target_rest.shape = rest.shape;
+    target_rest.strides.erase(0);
+    target_rest.size = rest.size;
+    Operand host_out = target.on_host(), device_out = target.on_device();
+    host_out.layout = device_out.layout = &target_rest;
+    set_integers(offsets, 0, 0);
+    cpu::accumulate_offsets(index.on_host(), n, target.layout.strides[0], offsets.on_host(),
+                            &bad_host);
+    upload(offsets);
+    const View given = random_view(dtype, out_shape, {true, chance(0.3)}, Values::any);
+    cpu::scatter(given.on_host(), offsets.on_host(), host_out);
+    cuda::scatter(given.on_device(), offsets.on_device(), device_out);
+    expect_same(target, "scatter " + what.str());
+  }
+  // Many offsets, most of them more than once.
+  View many = random_view(DType::int64, {50000}, {false, true}, Values::any);
+  set_integers(many, 0, 9999);
+  const View values = random_view(DType::float32, {50000}, {false, true}, Values::any);
+  View target = random_view(DType::float32, {10000}, {false, true}, Values::any);
+  const Layout scalar = Layout::contiguous({});
+  Operand host_out = target.on_host(), device_out = target.on_device();
+  host_out.layout = device_out.layout = &scalar;
+  cpu::scatter(values.on_host(), many.on_host(), host_out);
+  cuda::scatter(values.on_device(), many.on_device(), device_out);
+  expect_same(target, "scatter of many");
+
+  for (int round = 0; round < 40 * rounds; ++round) {
+    const DType dtype = compute_dtype(some_dtype());
+    const Dims shape = random_shape(100000);
+    const View in =
+        random_view(dtype, shape, {true, chance(0.3)}, chance(0.5) ? Values::sparse : Values::any);
+    const std::int64_t count = cpu::count_nonzero(in.on_host());
+    expect(count == cuda::count_nonzero(in.on_device()), "count_nonzero " + text(in.layout));
+    std::vector<View> columns;
+    std::vector<Operand> host, device;
+    const int ndim = std::max(1, shape.size());
+    for (int d = 0; d < ndim; ++d) {
+      View v;
+      v.dtype = DType::int64;
+      v.layout = Layout::contiguous({count});
+      v.elements = count;
+      v.host.resize(count * 8);
+      v.device = cuda::allocate(std::max<std::int64_t>(count * 8, 8));
+      columns.push_back(v);
+    }
+    for (const View& v : columns) {
+      host.push_back(v.on_host());
+      device.push_back(v.on_device());
+    }
+    cpu::nonzero(in.on_host(), host);
+    cuda::nonzero(in.on_device(), device);
+    for (const View& v : columns) expect_same(v, "nonzero of " + text(in.layout));
+    const View mask = random_view(DType::bool_, shape, {true, chance(0.3)},
+                                  chance(0.5) ? Values::sparse : Values::any);
+    const std::int64_t selected = cpu::count_nonzero(mask.on_host());
+    View out = random_view(dtype, {selected}, {false, true}, Values::any);
+    if (!out.layout.is_contiguous()) continue;
+    cpu::compress(in.on_host(), mask.on_host(), out.on_host());
+    cuda::compress(in.on_device(), mask.on_device(), out.on_device());
+    expect_same(out, "compress of " + text(in.layout));
+  }
+}
+
+void check_sorts(int rounds) {
+  for (int round = 0; round < 60 * rounds; ++round) {
+    const DType dtype = some_dtype();
+    Dims shape = scan_shape();
+    if (shape.empty()) shape.push_back(3);
+    const int axis = static_cast<int>(random_integer(0, shape.size() - 1));
+    const bool descending = chance(0.5);
+    const View in =
+        random_view(dtype, shape, {true, chance(0.3)}, chance(0.5) ? Values::any : Values::small);
+    std::ostringstream what;
+    what << dtype << " along " << axis << (descending ? " descending " : " ") << text(in.layout);
+    View out = random_view(dtype, shape, {false, chance(0.3)}, Values::any);
+    cpu::sort(in.on_host(), axis, descending, out.on_host());
+    cuda::sort(in.on_device(), axis, descending, out.on_device());
+    expect_same(out, "sort " + what.str(), is_floating(dtype) ? 1e-9 : 0);
+    View order = random_view(DType::int64, shape, {false, chance(0.3)}, Values::any);
+    cpu::argsort(in.on_host(), axis, descending, order.on_host());
+    cuda::argsort(in.on_device(), axis, descending, order.on_device());
+    expect_same(order, "argsort " + what.str());
+
+    if (compute_dtype(dtype) != dtype) continue;
+    const View line = random_view(dtype, {random_integer(0, 5000)}, {false, false}, Values::any);
+    View sorted = random_view(dtype, line.layout.shape, {false, false}, Values::any);
+    View sorter = random_view(DType::int64, line.layout.shape, {false, false}, Values::any);
+    cpu::argsort(line.on_host(), 0, false, sorter.on_host());
+    upload(sorter);
+    cpu::sort(line.on_host(), 0, false, sorted.on_host());
+    upload(sorted);
+    const View values = random_view(dtype, random_shape(3000), {true, false}, Values::any);
+    View places = random_view(DType::int64, values.layout.shape, {false, false}, Values::any);
+    const bool right = chance(0.5);
+    cpu::searchsorted(sorted.on_host(), nullptr, values.on_host(), right, places.on_host());
+    cuda::searchsorted(sorted.on_device(), nullptr, values.on_device(), right, places.on_device());
+    expect_same(places, "searchsorted " + what.str());
+    const Operand host_sorter = sorter.on_host(), device_sorter = sorter.on_device();
+    cpu::searchsorted(line.on_host(), &host_sorter, values.on_host(), right, places.on_host());
+    cuda::searchsorted(line.on_device(), &device_sorter, values.on_device(), right,
+                       places.on_device());
+    expect_same(places, "searchsorted with a sorter " + what.str());
+  }
+}
+
+}  // namespace arrayx::testing

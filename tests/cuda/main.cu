@@ -1,0 +1,47 @@
+// Compares verbs of the CUDA engine with the CPU engine over random layouts, and measures them
+// against the copy bandwidth:
+//   arrayx_cuda_tests [check [rounds] | large | speed [words]]
+#include <cstdlib>
+#include <cstring>
+
+#include "harness.hpp"
+
+int main(int argc, char** argv) {
+  using namespace arrayx::testing;
+  const arrayx::cuda::OnDevice here(0);
+  const std::string what = argc > 1 ? argv[1] : "check";
+  try {
+    if (what == "check") {
+      const int rounds = argc > 2 ? std::atoi(argv[2]) : 4;
+      const std::string only = argc > 3 ? argv[3] : "";
+      const auto run = [&](const char* name, void (*body)(int)) {
+        if (std::string(name).find(only) == std::string::npos) return;
+        const long before = failures, checks_before = checks;
+        try {
+          body(rounds);
+        } catch (const std::exception& error) {
+          expect(false, std::string(name) + ": exception: " + error.what());
+        }
+        std::printf("%-12s %ld checks, %ld failed\n", name, checks - checks_before,
+                    failures - before);
+        std::fflush(stdout);
+      };
+      run("copies", check_copies);
+      run("elementwise", check_elementwise);
+      run("ranges", check_ranges);
+      run("reductions", check_reductions);
+      run("scans", check_scans);
+      run("indexing", check_indexing);
+      run("sorts", check_sorts);
+      run("products", check_products);
+    } else if (what == "large") {
+      check_large();
+    } else {
+      measure(argc > 2 ? argv[2] : "");
+    }
+  } catch (const std::exception& error) {
+    expect(false, std::string("exception: ") + error.what());
+  }
+  std::printf("==== %ld checks, %ld failed ====\n", checks, failures);
+  return failures != 0;
+}

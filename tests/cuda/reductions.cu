@@ -1,0 +1,133 @@
+// Reductions against the CPU engine, and that layouts do not change their bits.
+#include <sstream>
+
+#include "harness.hpp"
+
+namespace arrayx::testing {
+
+namespace {
+
+DType default_accumulator(Reduction op, DType d) {
+  switch (info(op).result) {
+    case ResultRule::wide:
+      return kind(d) == Kind::unsigned_                           ? DType::uint64
+             : kind(d) == Kind::signed_ || kind(d) == Kind::bool_ ? DType::int64
+                                                                  : compute_dtype(d);
+    case ResultRule::boolean:
+      return DType::bool_;
+    case ResultRule::index:
+      return DType::int64;
+    default:
+      return compute_dtype(d);
+  }
+}
+
+bool accepts(Reduction op, DType d) {
+  const unsigned k = kind(d) == Kind::bool_     ? kinds::boolean
+                     : kind(d) == Kind::real    ? kinds::real
+                     : kind(d) == Kind::complex ? kinds::complex
+                                                : kinds::integer;
+  if (op == Reduction::sum_squared_deviations) return kind(d) == Kind::real;
+  return (info(op).accepts & k) != 0;
+}
+
+Dims reduction_shape() {
+  static const std::vector<Dims> special = {
+      {5000, 3},    {3, 5000},    {20000},
+      {1, 70000},   {300000},     {16, 4000},
+      {4000, 16},   {257, 129},   {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+      {40, 41, 42}, {2049, 8},    {8, 2049},
+      {128, 128},   {3, 1, 2048}, {9000, 40},
+      {600000, 2},
+  };
+  return chance(0.5) ? special[random_integer(0, std::int64_t(special.size()) - 1)]
+                     : random_shape(30000);
+}
+
+}  // namespace
+
+void check_reductions(int rounds) {
+  for (int r = 0; r < reduction_count; ++r) {
+    const Reduction op = static_cast<Reduction>(r);
+    for (int c = 0; c < dtype_count; ++c) {
+      const DType dtype = static_cast<DType>(c);
+      if (!accepts(op, dtype)) continue;
+      const bool adds = op == Reduction::sum || op == Reduction::prod;
+      for (int round = 0; round < 2 * rounds; ++round) {
+        DType accumulator = default_accumulator(op, dtype);
+        if (adds && is_floating(dtype) && chance(0.2)) accumulator = wider_dtype(accumulator);
+        DType out_dtype = op == Reduction::max || op == Reduction::min ? dtype : accumulator;
+        if (adds && is_integer(accumulator) && chance(0.3)) out_dtype = DType::int32;
+        const Values values = op == Reduction::prod && is_floating(dtype) ? Values::near_one
+                              : is_floating(accumulator) && (adds || r == reduction_count - 1)
+                                  ? Values::positive
+                              : info(op).result == ResultRule::boolean && chance(0.7)
+                                  ? (op == Reduction::any ? Values::sparse : Values::near_one)
+                                  : Values::any;
+        const Dims shape = reduction_shape();
+        const View in = random_view(dtype, shape, {true, chance(0.3)}, values);
+        const int n = shape.size();
+        bool reduced[64] = {};
+        Dims kept;
+        const bool all = chance(0.2);
+        for (int i = 0; i < n; ++i) {
+          reduced[i] = all || chance(0.5);
+          if (!reduced[i]) kept.push_back(shape[i]);
+        }
+        if ((op == Reduction::max || op == Reduction::min) && in.layout.size == 0) continue;
+        View out = random_view(out_dtype, kept, {false, chance(0.5)}, Values::positive);
+        const View center = random_view(accumulator, kept, {true, chance(0.5)}, Values::positive);
+        const bool centered = op == Reduction::sum_squared_deviations;
+        const std::span<const bool> marks(reduced, static_cast<std::size_t>(n));
+        const Operand host_center = center.on_host(), device_center = center.on_device();
+        std::ostringstream what;
+        what << info(op).name << " of " << dtype << " in " << accumulator << " " << text(in.layout)
+             << " over";
+        for (int i = 0; i < n; ++i) {
+          if (reduced[i]) what << ' ' << i;
+        }
+        cpu::reduce(op, accumulator, in.on_host(), marks, centered ? &host_center : nullptr,
+                    out.on_host());
+        cuda::reduce(op, accumulator, in.on_device(), marks, centered ? &device_center : nullptr,
+                     out.on_device());
+        expect_same(out, what.str(), is_floating(out_dtype) ? (adds || centered ? 4000 : 1e-9) : 0);
+        // A contiguous copy gives the same bits.
+        View packed = random_view(dtype, shape, {false, true}, values);
+        View again = out;
+        again.device = cuda::allocate(std::int64_t(out.host.size()));
+        cuda::check(cudaMemcpy(again.device->data, out.host.data(), out.host.size(),
+                               cudaMemcpyHostToDevice),
+                    "upload");
+        cuda::copy(in.on_device(), packed.on_device());
+        cuda::reduce(op, accumulator, packed.on_device(), marks,
+                     centered ? &device_center : nullptr, again.on_device());
+        cuda::check(cudaMemcpy(again.host.data(), out.device->data, out.host.size(),
+                               cudaMemcpyDeviceToHost),
+                    "download");
+        expect_same(again, "layout of " + what.str());
+      }
+      if (op != Reduction::max && op != Reduction::min) continue;
+      if (compute_dtype(dtype) != dtype) continue;
+      for (int round = 0; round < rounds; ++round) {
+        Dims shape = reduction_shape();
+        if (shape.empty()) shape.push_back(5);
+        const int axis = static_cast<int>(random_integer(0, shape.size() - 1));
+        if (shape[axis] == 0) continue;
+        const View in = random_view(dtype, shape, {true, chance(0.3)},
+                                    chance(0.5) ? Values::any : Values::sparse);
+        Dims kept = shape;
+        kept.erase(axis);
+        View out = random_view(DType::int64, kept, {false, chance(0.5)}, Values::any);
+        const bool largest = op == Reduction::max;
+        cpu::arg_reduce(largest, in.on_host(), axis, out.on_host());
+        cuda::arg_reduce(largest, in.on_device(), axis, out.on_device());
+        std::ostringstream what;
+        what << (largest ? "argmax of " : "argmin of ") << dtype << " " << text(in.layout)
+             << " along " << axis;
+        expect_same(out, what.str());
+      }
+    }
+  }
+}
+
+}  // namespace arrayx::testing

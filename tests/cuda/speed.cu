@@ -1,0 +1,359 @@
+// Times of verbs on large arrays, as fractions of the bandwidth of a copy of as many bytes.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <sstream>
+
+#include "harness.hpp"
+
+namespace arrayx::testing {
+
+namespace {
+
+constexpr std::int64_t mebi = std::int64_t{1} << 20;
+
+Array array(DType d, const Dims& shape) {
+  Array a;
+  a.dtype = d;
+  a.layout = Layout::contiguous(shape);
+  a.storage = cuda::allocate(a.nbytes());
+  return a;
+}
+
+// Uploaded random values, repeated over the array.
+Array random_array(DType d, const Dims& shape) {
+  const Array a = array(d, shape);
+  std::vector<char> some(std::min<std::int64_t>(a.nbytes(), mebi));
+  fill_random(d, some.data(), std::int64_t(some.size()) / itemsize(d), Values::positive);
+  for (std::int64_t at = 0; at < a.nbytes(); at += std::int64_t(some.size())) {
+    cuda::check(
+        cudaMemcpy(a.data() + at, some.data(), std::min<std::int64_t>(some.size(), a.nbytes() - at),
+                   cudaMemcpyHostToDevice),
+        "upload");
+  }
+  return a;
+}
+
+// Median milliseconds of a run.
+template <class Run>
+double milliseconds(Run&& run, int repeats = 9) {
+  cudaEvent_t first, last;
+  cudaEventCreate(&first);
+  cudaEventCreate(&last);
+  std::vector<float> times;
+  for (int i = 0; i < repeats + 2; ++i) {
+    cudaEventRecord(first, cuda::stream());
+    run();
+    cudaEventRecord(last, cuda::stream());
+    cuda::check(cudaEventSynchronize(last), "synchronize");
+    float t;
+    cudaEventElapsedTime(&t, first, last);
+    if (i >= 2) times.push_back(t);
+  }
+  cudaEventDestroy(first);
+  cudaEventDestroy(last);
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+double bandwidth = 0;  // bytes per millisecond
+std::string wanted_words;
+
+template <class Run>
+void report(const std::string& what, double bytes, Run&& run) {
+  if (what.find(wanted_words) == std::string::npos) return;
+  const double t = milliseconds(run);
+  std::printf("%-52s %9.3f ms %7.0f GB/s %5.1f%%\n", what.c_str(), t, bytes / t * 1e-6,
+              100 * bytes / t / bandwidth);
+  std::fflush(stdout);
+}
+
+Array permuted(const Array& a, const Dims& axes) {
+  return a.with(permute(a.layout, axes));
+}
+
+void measure_elementwise() {
+  const std::int64_t n = 64 * mebi;
+  for (const DType d :
+       {DType::int8, DType::int16, DType::float32, DType::float64, DType::complex128}) {
+    const std::string name(arrayx::name(d));
+    const double item = itemsize(d), size = double(n) * item;
+    const Array x = random_array(d, {n}), y = random_array(d, {n}), z = array(d, {n});
+    const Array mask = random_array(DType::bool_, {n}), flags = array(DType::bool_, {n});
+    const auto elementwise = [](Op op, DType c, std::vector<Operand> in, const Array& out) {
+      return [=] { cuda::elementwise(op, c, in, out); };
+    };
+    report("copy " + name, 2 * size, [&] { cuda::copy(x, z); });
+    report("fill " + name, size, [&] { cuda::copy(Element::of(std::int8_t{3}), z); });
+    report("add " + name, 3 * size, elementwise(Op::add, d, {x, y}, z));
+    Element e;
+    e.dtype = d;
+    report("add scalar " + name, 2 * size, elementwise(Op::add, d, {x, Operand(e)}, z));
+    report("negative " + name, 2 * size, elementwise(Op::negative, d, {x}, z));
+    report("in place add " + name, 3 * size, elementwise(Op::add, d, {z, y}, z));
+    report("equal " + name, 2 * size + n, elementwise(Op::equal, d, {x, y}, flags));
+    report("where " + name, 3 * size + n, elementwise(Op::where, d, {mask, x, y}, z));
+    report("multiply " + name, 3 * size, elementwise(Op::multiply, d, {x, y}, z));
+    if (is_floating(d)) {
+      report("sqrt " + name, 2 * size, elementwise(Op::sqrt, d, {x}, z));
+      report("divide " + name, 3 * size, elementwise(Op::divide, d, {x, y}, z));
+      for (const Op op :
+           {Op::exp, Op::log, Op::sin, Op::tanh, Op::log1p, Op::expm1, Op::acos, Op::atan}) {
+        report(std::string(info(op).name) + " " + name, 2 * size, elementwise(op, d, {x}, z));
+      }
+      report("pow " + name, 3 * size, elementwise(Op::pow, d, {x, y}, z));
+    }
+    if (!is_complex(d)) {
+      report("floor_divide " + name, 3 * size, elementwise(Op::floor_divide, d, {x, y}, z));
+      if (is_floating(d)) {
+        report("hypot " + name, 3 * size, elementwise(Op::hypot, d, {x, y}, z));
+        report("atan2 " + name, 3 * size, elementwise(Op::atan2, d, {x, y}, z));
+      }
+      report("maximum " + name, 3 * size, elementwise(Op::maximum, d, {x, y}, z));
+    }
+    // Views of a matrix.
+    const std::int64_t side = 8192;
+    const Layout square = Layout::contiguous({side, side});
+    const Array a = x.with(square), b = y.with(square), c = z.with(square);
+    const auto sliced = [&](const Array& m, int axis, std::int64_t from, std::int64_t step,
+                            std::int64_t count) {
+      return m.with(slice_axis(m.layout, axis, from, step, count));
+    };
+    const auto add = [&](const std::string& what, const Array& u, const Array& v, double bytes) {
+      const Array out = array(d, u.shape());
+      report(what + " " + name, bytes, elementwise(Op::add, d, {u, v}, out));
+    };
+    const Array row = a.with(broadcast_to(slice_axis(a.layout, 0, 0, 1, 1), a.shape()));
+    const Array column = a.with(broadcast_to(slice_axis(a.layout, 1, 0, 1, 1), a.shape()));
+    add("x + row", a, row, 2 * size);
+    add("x + column", a, column, 2 * size);
+    add("x + x.T", a, permuted(a, {1, 0}), 3 * size);
+    add("x.T + y.T", permuted(a, {1, 0}), permuted(b, {1, 0}), 3 * size);
+    add("x[:, ::2] + y[:, ::2]", sliced(a, 1, 0, 2, side / 2), sliced(b, 1, 0, 2, side / 2),
+        2.5 * size);
+    add("x[1:-1, 1:-1] + y[2:, 2:]", sliced(sliced(a, 0, 1, 1, side - 2), 1, 1, 1, side - 2),
+        sliced(sliced(b, 0, 2, 1, side - 2), 1, 2, 1, side - 2), 3 * size);
+    add("x[:, ::-1] + y", a.with(flip_axis(a.layout, 1)), b, 3 * size);
+    const auto copied = [&](const std::string& what, const Array& u, double bytes) {
+      const Array out = array(d, u.shape());
+      report("copy of " + what + " " + name, bytes, [&] { cuda::copy(u, out); });
+    };
+    copied("x.T", permuted(a, {1, 0}), 2 * size);
+    copied("x[:, 1:-1]", sliced(a, 1, 1, 1, side - 2), 2 * size);
+    copied("x[:, ::2]", sliced(a, 1, 0, 2, side / 2), 1.5 * size);
+    copied("x[:, ::-1]", a.with(flip_axis(a.layout, 1)), 2 * size);
+    copied("x[::2, ::2].T",
+           permuted(sliced(sliced(a, 1, 0, 2, side / 2), 0, 0, 2, side / 2), {1, 0}), 0.75 * size);
+    copied("broadcast row", row, size);
+    copied("broadcast column", column, size);
+    const Array cube = x.with(Layout::contiguous({512, 256, 512}));
+    const Dims orders[] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (const Dims& order : orders) {
+      std::ostringstream what;
+      what << "permuted " << order;
+      copied(what.str(), permuted(cube, order), 2 * size);
+    }
+    const Array four = x.with(Layout::contiguous({64, 128, 64, 128}));
+    const Dims orders4[] = {{0, 2, 1, 3}, {0, 3, 1, 2}, {3, 2, 1, 0}, {1, 3, 0, 2},
+                            {2, 3, 0, 1}, {0, 1, 3, 2}, {3, 0, 2, 1}};
+    for (const Dims& order : orders4) {
+      std::ostringstream what;
+      what << "permuted " << order;
+      copied(what.str(), permuted(four, order), 2 * size);
+    }
+    const Array odd = x.with(Layout::contiguous({400, 399, 403}));
+    copied("permuted odd (2, 1, 0)", permuted(odd, {2, 1, 0}), 2.0 * 400 * 399 * 403 * item);
+    copied("permuted odd (0, 2, 1)", permuted(odd, {0, 2, 1}), 2.0 * 400 * 399 * 403 * item);
+    const Array pairs = x.with(Layout::contiguous({n / 2, 2}));
+    copied("permuted pairs", permuted(pairs, {1, 0}), 2 * size);
+  }
+  const std::pair<DType, DType> casts[] = {
+      {DType::float32, DType::float64}, {DType::float64, DType::float32},
+      {DType::int32, DType::float32},   {DType::uint8, DType::float32},
+      {DType::float32, DType::uint8},   {DType::int8, DType::int64},
+      {DType::int64, DType::int8},      {DType::bool_, DType::float32},
+      {DType::float32, DType::bool_},   {DType::float64, DType::complex128},
+      {DType::int64, DType::float64},   {DType::float32, DType::float16},
+      {DType::float16, DType::float32}, {DType::int8, DType::bool_}};
+  for (const auto& [from, to] : casts) {
+    const Array x = random_array(from, {n}), z = array(to, {n});
+    report("cast " + std::string(name(from)) + " to " + std::string(name(to)),
+           double(n) * (itemsize(from) + itemsize(to)), [&] { cuda::copy(x, z); });
+  }
+  const Array f = random_array(DType::float32, {n}), i = random_array(DType::int32, {n});
+  const Array z = array(DType::float32, {n});
+  report("float32 + int32", 12.0 * n, [&] {
+    const Operand in[] = {f, i};
+    cuda::elementwise(Op::add, DType::float32, in, z);
+  });
+  report("arange float32", 4.0 * n, [&] { cuda::arange(z, Element::of(1.0), Element::of(2.0)); });
+  const Array zi = array(DType::int64, {n});
+  report("arange int64", 8.0 * n,
+         [&] { cuda::arange(zi, Element::of(std::int64_t{1}), Element::of(std::int64_t{2})); });
+  const Array square = f.with(Layout::contiguous({8192, 8192}));
+  const Array lower = array(DType::float32, {8192, 8192});
+  report("triangle float32", 6.0 * n, [&] { cuda::triangle(square, lower, 0, false); });
+}
+
+void measure_reductions() {
+  const std::int64_t n = 64 * mebi;
+  const auto reduction = [&](Reduction op, DType d, const Dims& shape, std::vector<int> axes) {
+    const Array x = random_array(d, shape);
+    std::vector<char> marks(shape.size());
+    for (const int a : axes) marks[a] = 1;
+    Dims kept;
+    for (int i = 0; i < shape.size(); ++i) {
+      if (!marks[i]) kept.push_back(shape[i]);
+    }
+    const DType result = info(op).result == ResultRule::wide && is_integer(d) ? DType::int64
+                         : info(op).result == ResultRule::boolean             ? DType::bool_
+                         : info(op).result == ResultRule::index               ? DType::int64
+                                                                              : d;
+    const Array out = array(result, kept);
+    std::ostringstream what;
+    what << "reduce " << info(op).name << " " << d << " " << shape << " over";
+    for (const int a : axes) what << ' ' << a;
+    bool flags[8];
+    for (int i = 0; i < shape.size(); ++i) flags[i] = marks[i];
+    report(what.str(), double(x.nbytes()), [&] {
+      cuda::reduce(op, compute_dtype(result), x, std::span<const bool>(flags, shape.size()),
+                   nullptr, out);
+    });
+  };
+  for (const DType d :
+       {DType::float32, DType::float64, DType::int8, DType::float16, DType::complex64}) {
+    for (const Reduction op : {Reduction::sum, Reduction::max}) {
+      if (is_complex(d) && op == Reduction::max) continue;
+      reduction(op, d, {n / 16, 16}, {0});
+      reduction(op, d, {n / 16, 16}, {1});
+      reduction(op, d, {16, n / 16}, {0});
+      reduction(op, d, {16, n / 16}, {1});
+      reduction(op, d, {8192, 8192}, {0});
+      reduction(op, d, {8192, 8192}, {1});
+      reduction(op, d, {8192, 8192}, {0, 1});
+      reduction(op, d, {406, 406, 406}, {0});
+      reduction(op, d, {406, 406, 406}, {1});
+      reduction(op, d, {406, 406, 406}, {2});
+      reduction(op, d, {406, 406, 406}, {0, 1});
+      reduction(op, d, {406, 406, 406}, {0, 2});
+      reduction(op, d, {403, 407, 405}, {1});
+      reduction(op, d, {403, 407, 405}, {2});
+      reduction(op, d, {n}, {0});
+    }
+  }
+  for (const Reduction op : {Reduction::any, Reduction::all, Reduction::count_nonzero}) {
+    reduction(op, DType::bool_, {n}, {0});
+    reduction(op, DType::bool_, {8192, 8192}, {0});
+    reduction(op, DType::bool_, {8192, 8192}, {1});
+    reduction(op, DType::float32, {8192, 8192}, {1});
+  }
+  for (const DType d : {DType::float32, DType::float64, DType::int8}) {
+    for (const int axis : {0, 1}) {
+      const Array x = random_array(d, {8192, 8192}), out = array(DType::int64, {8192});
+      report("argmax " + std::string(name(d)) + " over " + std::to_string(axis), double(x.nbytes()),
+             [&] { cuda::arg_reduce(true, x, axis, out); });
+    }
+    const Array x = random_array(d, {n}), out = array(DType::int64, {});
+    report("argmax " + std::string(name(d)) + " of a line", double(x.nbytes()),
+           [&] { cuda::arg_reduce(true, x, 0, out); });
+  }
+}
+
+void measure_others() {
+  const std::int64_t n = 64 * mebi;
+  for (const DType d : {DType::float32, DType::float64, DType::int32}) {
+    const std::string name(arrayx::name(d));
+    const Array x = random_array(d, {n}), z = array(d, {n});
+    report("cumulative_sum of a line " + name, 2.0 * x.nbytes(),
+           [&] { cuda::scan(false, x, 0, false, z); });
+    const Layout square = Layout::contiguous({8192, 8192});
+    for (const int axis : {0, 1}) {
+      report("cumulative_sum along " + std::to_string(axis) + " " + name, 2.0 * x.nbytes(),
+             [&] { cuda::scan(false, x.with(square), axis, false, z.with(square)); });
+    }
+    const std::int64_t m = 16 * mebi;
+    const Array some = x.with(Layout::contiguous({m})), to = z.with(Layout::contiguous({m}));
+    const Array order = array(DType::int64, {m});
+    report("sort of 16Mi " + name, 2.0 * some.nbytes(), [&] { cuda::sort(some, 0, false, to); });
+    report("argsort of 16Mi " + name, 2.0 * some.nbytes(),
+           [&] { cuda::argsort(some, 0, false, order); });
+    const Layout lines = Layout::contiguous({4096, 4096});
+    report("sort of 4096 lines " + name, 2.0 * some.nbytes(),
+           [&] { cuda::sort(some.with(lines), 1, false, to.with(lines)); });
+    const Layout scalar = Layout::contiguous({});
+    Operand whole(x);
+    whole.layout = &scalar;
+    std::int64_t bad;
+    report("gather of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
+           [&] { cuda::gather_indexed(whole, order, n, 1, to, &bad); });
+    const Array mask = random_array(DType::bool_, {n});
+    const Array packed = array(d, {cuda::count_nonzero(mask)});
+    report("compress " + name, double(n) + x.nbytes() + packed.nbytes(),
+           [&] { cuda::compress(x, mask, packed); });
+    const Array columns = array(DType::int64, {packed.size()});
+    report("nonzero " + name, double(n) + columns.nbytes(), [&] {
+      const Operand out[] = {columns};
+      cuda::nonzero(mask, out);
+    });
+    Operand target(z);
+    target.layout = &scalar;
+    report("scatter of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
+           [&] { cuda::scatter(some, order, target); });
+  }
+  for (const DType d : {DType::float32, DType::float64, DType::int32}) {
+    const std::int64_t side = 4096;
+    const Array a = random_array(d, {side, side}), b = random_array(d, {side, side});
+    const Array c = array(d, {side, side});
+    const std::string what = "matmul of 4096 " + std::string(name(d));
+    if (what.find(wanted_words) == std::string::npos) continue;
+    const double t = milliseconds([&] { cuda::matmul(a, b, c); }, 3);
+    std::printf("%-52s %9.3f ms %7.2f TFLOP/s\n", what.c_str(), t, 2e-9 * side * side * side / t);
+  }
+}
+
+// Microseconds on the host from the issue of one call to that of the next.
+void measure_calls() {
+  const Array x = random_array(DType::float32, {16}), y = random_array(DType::float32, {16});
+  const Array z = array(DType::float32, {16});
+  const Array m = random_array(DType::float32, {16, 16}), mz = array(DType::float32, {16, 16});
+  const Operand in[] = {x, y};
+  const auto time = [&](const char* what, auto&& run) {
+    for (int i = 0; i < 100; ++i) run();
+    cudaDeviceSynchronize();
+    double best = 1e9;
+    for (int round = 0; round < 10; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      for (int i = 0; i < 500; ++i) run();
+      const std::chrono::duration<double> t = std::chrono::steady_clock::now() - start;
+      best = std::min(best, t.count() / 500);
+      cudaDeviceSynchronize();
+    }
+    std::printf("%-40s %6.2f us a call\n", what, best * 1e6);
+  };
+  time("add of 16", [&] { cuda::elementwise(Op::add, DType::float32, in, z); });
+  const Operand turned[] = {m, permuted(m, {1, 0})};
+  time("x + x.T of 16 x 16", [&] { cuda::elementwise(Op::add, DType::float32, turned, mz); });
+  time("copy of 16", [&] { cuda::copy(x, z); });
+  time("fill of 16", [&] { cuda::copy(Element::of(1.0f), z); });
+  time("cudaMemsetAsync", [&] { cudaMemsetAsync(z.data(), 0, 4, cuda::stream()); });
+}
+
+}  // namespace
+
+void measure(const std::string& wanted) {
+  wanted_words = wanted;
+  const Array a = random_array(DType::uint8, {256 * mebi}), b = array(DType::uint8, {256 * mebi});
+  const double t = milliseconds(
+      [&] {
+        cudaMemcpyAsync(b.data(), a.data(), 256 * mebi, cudaMemcpyDeviceToDevice, cuda::stream());
+      },
+      31);
+  bandwidth = 2.0 * 256 * mebi / t;
+  std::printf("%s: copy %.0f GB/s\n", cuda::properties().name, bandwidth * 1e-6);
+  measure_calls();
+  measure_reductions();
+  measure_others();
+  measure_elementwise();
+}
+
+}  // namespace arrayx::testing

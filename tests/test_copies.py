@@ -1,0 +1,175 @@
+"""Copies by way of each kernel, compared with NumPy: steps, transposes, joins, ranges."""
+
+import numpy as np
+import pytest
+
+import arrayx as xp
+
+WIDTHS = ["int8", "uint16", "float32", "int64", "complex128"]
+# Around multiples of the vectors of every instruction set.
+LENGTHS = [1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 300]
+
+
+def counted(shape, dtype):
+    return (np.arange(np.prod(shape)) % 127).astype(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -1, -2, -3])
+def test_steps(dtype, step):
+    for n in LENGTHS:
+        a = counted(abs(step) * n, dtype)[::step]
+        assert a.shape == (n,)
+        np.testing.assert_array_equal(np.asarray(xp.asarray(a, copy=True)), a)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -1, -2])
+def test_writing_by_steps_leaves_what_lies_between(dtype, step):
+    for n in LENGTHS:
+        expected = np.full(abs(step) * n + 1, 77, dtype)
+        x = xp.asarray(expected, copy=True)
+        expected[1:][::step] = counted(n, dtype)
+        x[1:][::step] = xp.asarray(counted(n, dtype))
+        np.testing.assert_array_equal(np.asarray(x), expected)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_transposes_of_every_size(dtype):
+    a = counted((300, 301), dtype)
+    x = xp.asarray(a)
+    for rows in (1, 7, 8, 15, 17, 33, 64, 79, 300):
+        for columns in (1, 5, 16, 63, 65, 80, 301):
+            for step in (1, 2, -1):
+                part = np.s_[:rows:step, :columns:step]
+                expected = np.ascontiguousarray(a[part].T)
+                np.testing.assert_array_equal(
+                    np.asarray(xp.asarray(x[part].T, copy=True)), expected
+                )
+
+
+# Results past the caches: about 20 MiB, at pitches that are and are not multiples of a line.
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("columns", [4096, 1031, 300])
+def test_large_copies(dtype, columns):
+    rows = 40 * 2**20 // np.dtype(dtype).itemsize // columns + 1
+    a = counted((rows, columns), dtype)
+    x = xp.asarray(a)
+    views = [
+        np.s_[:, :],
+        np.s_[:, ::2],
+        np.s_[::2, 1:-1],
+        np.s_[:, ::-1],
+        np.s_[::-1, 3:],
+    ]
+    for view in views:
+        expected = np.ascontiguousarray(a[view])
+        copied = np.asarray(xp.asarray(x[view], copy=True))
+        assert np.array_equal(copied.reshape(-1), expected.reshape(-1)), view
+        copied = np.asarray(xp.asarray(x[view].T, copy=True))
+        assert np.array_equal(copied, expected.T), view
+    column = np.asarray(xp.asarray(xp.broadcast_to(x[:, :1], a.shape), copy=True))
+    assert np.array_equal(column, np.broadcast_to(a[:, :1], a.shape))
+    row = np.asarray(xp.asarray(xp.broadcast_to(x[:1], a.shape), copy=True))
+    assert np.array_equal(row, np.broadcast_to(a[:1], a.shape))
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1)])
+def test_large_permutations(dtype, order):
+    side = 264 if np.dtype(dtype).itemsize == 1 else 130
+    a = counted((side + 1, side, side + 7), dtype)
+    expected = np.ascontiguousarray(a.transpose(order))
+    result = np.asarray(xp.asarray(xp.permute_dims(xp.asarray(a), order), copy=True))
+    assert np.array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("rows", [50, 9001])
+def test_parts_that_take_turns_in_short_rows(dtype, rows):
+    a, b = counted((rows, 1000), dtype), counted((rows, 3), dtype)
+    x, y = xp.asarray(a), xp.asarray(b)
+    pairs = [
+        (xp.stack((x, x[:, ::-1]), axis=-1), np.stack((a, a[:, ::-1]), axis=-1)),
+        (xp.concat((y, x, y), axis=1), np.concatenate((b, a, b), axis=1)),
+        (xp.roll(x, 5, axis=1), np.roll(a, 5, axis=1)),
+        (xp.roll(x, (3, -5), axis=(0, 1)), np.roll(a, (3, -5), axis=(0, 1))),
+    ]
+    for times in (1, 2, 3, 4, 5):
+        pairs.append((xp.repeat(x, times, axis=1), np.repeat(a, times, axis=1)))
+        pairs.append((xp.repeat(y, times, axis=0), np.repeat(b, times, axis=0)))
+    for result, expected in pairs:
+        assert result.dtype == expected.dtype
+        assert np.array_equal(np.asarray(result), expected)
+
+
+def test_parts_of_several_dtypes_that_take_turns():
+    a = counted((9001, 300), "int16")
+    x = xp.asarray(a)
+    result = xp.concat((x[:, :3], xp.astype(x, xp.float32)), axis=1)
+    expected = np.concatenate((a[:, :3], a.astype("float32")), axis=1)
+    assert np.array_equal(np.asarray(result), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 9, 1000, 100_003])
+def test_floating_ranges_are_rounded_once_from_float64(n, dtype):
+    i = np.arange(n, dtype="float64")
+    step = 0.1
+    expected = (-3.7 + i * step).astype(dtype)
+    x = xp.arange(-3.7, -3.7 + (n - 0.5) * step, step, dtype=getattr(xp, dtype))
+    np.testing.assert_array_equal(np.asarray(x), expected)
+    # From the nearer end.
+    a, b, parts = -3.7, 11.3, max(n - 1, 1)
+    by = (b - a) / parts
+    expected = np.where(2 * i <= parts, a + i * by, b - (parts - i) * by).astype(dtype)
+    expected[0] = a
+    x = xp.linspace(a, b, n, dtype=getattr(xp, dtype))
+    np.testing.assert_array_equal(np.asarray(x), expected)
+
+
+def test_ends_of_linspace_keep_the_sign_of_zero():
+    x = np.asarray(xp.linspace(-1.0, -0.0, 5))
+    assert np.signbit(x[-1])
+    assert np.signbit(np.asarray(xp.linspace(-0.0, 1.0, 1))[0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "uint64"])
+def test_integer_ranges_of_every_width(dtype):
+    for n in LENGTHS:
+        for start, step in ((0, 1), (100, -3), (2, 2)):
+            stop = start + step * n
+            limits = np.iinfo(dtype)
+            if not limits.min <= start + step * (n - 1) <= limits.max:
+                continue
+            x = xp.arange(start, stop, step, dtype=getattr(xp, dtype))
+            expected = [start + i * step for i in range(n)]
+            assert np.asarray(x).tolist() == expected
+
+
+def test_operands_that_repeat_from_row_to_row():
+    # Large and small, rows short and long, with a cast on the way.
+    for rows, columns in ((5, 7), (200, 20), (3000, 40), (64, 3000), (3000, 3000)):
+        a = counted((rows, columns), "float32")
+        x = xp.asarray(a)
+        row, column = counted(columns, "float64"), counted((rows, 1), "float32")
+        result = xp.asarray(x) + xp.asarray(row)
+        np.testing.assert_array_equal(np.asarray(result), a + row)
+        np.testing.assert_array_equal(np.asarray(x + xp.asarray(column)), a + column)
+        np.testing.assert_array_equal(np.asarray(x[:, ::-1] + x[:1]), a[:, ::-1] + a[:1])
+        np.testing.assert_array_equal(np.asarray(x[:, ::2] - x[:1, ::2]), a[:, ::2] - a[:1, ::2])
+        x[:, ::2] *= 2
+        a[:, ::2] *= 2
+        np.testing.assert_array_equal(np.asarray(x), a)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("row", [16, 100, 512, 3000])
+def test_large_permutations_of_whole_rows(dtype, row):
+    columns = max(1, row // np.dtype(dtype).itemsize)
+    a = counted((7, 70, 20 * 2**20 // (490 * row) + 1, columns), dtype)
+    x = xp.asarray(a)
+    for order in ((0, 2, 1, 3), (2, 1, 0, 3), (1, 0, 2, 3)):
+        expected = np.ascontiguousarray(a.transpose(order))
+        result = np.asarray(xp.asarray(xp.permute_dims(x, order), copy=True))
+        assert np.array_equal(result, expected), order
