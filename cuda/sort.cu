@@ -14,10 +14,10 @@ namespace {
 template <class M>
 inline constexpr bool is_floating_item = ops::is_float_v<M> || ops::same_type_v<M, f16>;
 
-// An unsigned number that orders as T does: NaN of any sign is the greatest; with `equal_zeros`
-// both zeros have one key. flip: all ones for descending order.
+// An unsigned number that orders as T does: NaN of any sign is the greatest, and both zeros have
+// one key.
 template <class T>
-__device__ __forceinline__ u64 key_of(memory_t<T> x, bool descending, bool equal_zeros) {
+__device__ __forceinline__ u64 key_of(memory_t<T> x, bool descending) {
   using M = memory_t<T>;
   using U = typename ops::ints_of_width<sizeof(M)>::u;
   constexpr U top = U(U(1) << (8 * sizeof(M) - 1));
@@ -27,7 +27,7 @@ __device__ __forceinline__ u64 key_of(memory_t<T> x, bool descending, bool equal
                            : sizeof(M) == 4 ? U(0x7f800000)
                                             : U(0x7ff0000000000000);
     if (U(bits & U(~top)) > infinity) return U(~U(0));
-    if (equal_zeros && bits == top) bits = 0;
+    if (bits == top) bits = 0;
     bits = bits & top ? U(~bits) : U(bits | top);
   } else if constexpr (ops::same_type_v<T, Boolean>) {
     bits = U(bits != 0);
@@ -36,25 +36,15 @@ __device__ __forceinline__ u64 key_of(memory_t<T> x, bool descending, bool equal
   }
   return descending ? U(~bits) : bits;
 }
+// Back, of integers and booleans: the key of a float does not tell zeros and NaN apart.
 template <class T>
 __device__ __forceinline__ memory_t<T> value_of(u64 key, bool descending) {
   using M = memory_t<T>;
   using U = typename ops::ints_of_width<sizeof(M)>::u;
-  constexpr U top = U(U(1) << (8 * sizeof(M) - 1));
-  U bits = U(key);
-  if constexpr (is_floating_item<M>) {
-    if (bits == U(~U(0))) {
-      bits = sizeof(M) == 2 ? U(0x7e00) : sizeof(M) == 4 ? U(0x7fc00000) : U(0x7ff8000000000000);
-      return ops::bit_cast<M>(bits);
-    }
-    if (descending) bits = U(~bits);
-    return ops::bit_cast<M>(bits & top ? U(bits ^ top) : U(~bits));
-  } else {
-    if (descending) bits = U(~bits);
-    if constexpr (ops::same_type_v<T, Boolean>) return M(bits & 1);
-    if constexpr (ops::is_signed_v<M>) bits ^= top;
-    return ops::bit_cast<M>(bits);
-  }
+  U bits = U(descending ? ~key : key);
+  if constexpr (ops::same_type_v<T, Boolean>) return M(bits & 1);
+  if constexpr (ops::is_signed_v<M>) bits ^= U(U(1) << (8 * sizeof(M) - 1));
+  return ops::bit_cast<M>(bits);
 }
 
 template <class Body>
@@ -77,11 +67,11 @@ struct MakeKeys {
   K* keys;
   Divisor line;  // elements of a line
   int bits;      // 0 for a single line
-  bool descending, equal_zeros;
+  bool descending;
 
   __device__ void operator()(i64 i) const {
     const u32 at = order ? order[i] : static_cast<u32>(i);
-    u64 key = key_of<T>(values[at], descending, equal_zeros);
+    u64 key = key_of<T>(values[at], descending);
     if (bits) key |= u64(at / line.divisor) << bits;
     keys[i] = K(key);
   }
@@ -107,7 +97,7 @@ struct PartKeys {
   bool imaginary, descending;
   __device__ void operator()(i64 i) const {
     const Complex<P> x = values[order[i]];
-    keys[i] = key_of<P>(imaginary ? x.im : x.re, descending, true);
+    keys[i] = key_of<P>(imaginary ? x.im : x.re, descending);
   }
 };
 template <class P>
@@ -186,9 +176,9 @@ struct Lines {
   Divisor line() const { return Divisor(static_cast<u32>(length)); }
 
   template <class T, class K>
-  MakeKeys<T, K> keys(K* to, const u32* order, bool with_line, bool equal_zeros) const {
-    return {reinterpret_cast<const memory_t<T>*>(data),   order,      to,         line(),
-            with_line ? int(8 * sizeof(memory_t<T>)) : 0, descending, equal_zeros};
+  MakeKeys<T, K> keys(K* to, const u32* order, bool with_line) const {
+    return {reinterpret_cast<const memory_t<T>*>(data),   order,     to, line(),
+            with_line ? int(8 * sizeof(memory_t<T>)) : 0, descending};
   }
 };
 
@@ -196,13 +186,32 @@ template <class T, class K>
 void sort_values(const Lines& lines, char* out) {
   constexpr int bits = 8 * sizeof(memory_t<T>);
   Buffer<K> keys(lines.n);
-  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, lines.line_bits() > 0, false),
-               "sort");
+  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, lines.line_bits() > 0), "sort");
   sort_keys(keys, lines.n, bits + lines.line_bits());
   run_for_each(
       lines.n,
       TakeValues<T, K>{keys.current(), reinterpret_cast<memory_t<T>*>(out), lines.descending},
       "sort");
+}
+
+// The same of floats, which travel beside their keys: zeros keep their signs and NaN their bits.
+template <class T, class K>
+void sort_beside_keys(const Lines& lines, char* out) {
+  using M = memory_t<T>;
+  const auto n = static_cast<std::size_t>(lines.n);
+  const Scratch keys(n * sizeof(K)), sorted(n * sizeof(K));
+  run_for_each(lines.n, lines.keys<T, K>(keys.as<K>(), nullptr, lines.line_bits() > 0), "sort");
+  const auto run = [&](void* memory, std::size_t& bytes) {
+    check(cub::DeviceRadixSort::SortPairs(memory, bytes, keys.as<const K>(), sorted.as<K>(),
+                                          reinterpret_cast<const M*>(lines.data),
+                                          reinterpret_cast<M*>(out), lines.n, 0,
+                                          int(8 * sizeof(M)) + lines.line_bits(), stream()),
+          "sort");
+  };
+  std::size_t bytes = 0;
+  run(nullptr, bytes);
+  const Scratch memory(bytes);
+  run(memory.as(), bytes);
 }
 
 // The order of all elements: by line, then by value.
@@ -211,7 +220,7 @@ void sort_order(const Lines& lines, Buffer<u32>& order) {
   constexpr int bits = 8 * sizeof(memory_t<T>);
   Buffer<K> keys(lines.n);
   const bool with_line = lines.line_bits() > 0 && sizeof(K) > sizeof(memory_t<T>);
-  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, with_line, true), "argsort");
+  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, with_line), "argsort");
   sort_pairs(keys, order, lines.n, bits + (with_line ? lines.line_bits() : 0));
   if (lines.line_bits() == 0 || with_line) return;
   Buffer<u32> line_keys(lines.n);
@@ -299,8 +308,16 @@ void sort(const Operand& in, int axis, bool descending, const Operand& out) {
       using T = decltype(tag);
       using M = memory_t<T>;
       if constexpr (!ops::is_complex_v<T>) {
-        if (sizeof(M) < 8 && lines.line_bits() == 0) return sort_values<T, u32>(lines, to);
-        if (sizeof(M) < 8 || lines.line_bits() == 0) return sort_values<T, u64>(lines, to);
+        const auto run = [&](auto key) {
+          using K = decltype(key);
+          if constexpr (is_floating_item<M>) {
+            sort_beside_keys<T, K>(lines, to);
+          } else {
+            sort_values<T, K>(lines, to);
+          }
+        };
+        if (sizeof(M) < 8 && lines.line_bits() == 0) return run(u32());
+        if (sizeof(M) < 8 || lines.line_bits() == 0) return run(u64());
       }
       Buffer<u32> order(lines.n);
       find_order(in.dtype, lines, order);

@@ -106,7 +106,7 @@ def test_a_matrix_times_its_own_transpose(shape, dtype):
     for out, expected in [(x @ x.T, a @ a.T.copy()), (x.T @ x, a.T.copy() @ a)]:
         close(out, expected)
         values = np.asarray(out)
-        if min(shape) > 1:
+        if min(shape) > 1 and x.device == "cpu":  # a GPU's library computes both halves
             assert values.tobytes() == values.T.tobytes()
     # A part of it is another matrix.
     close(x @ x[: shape[0] // 2 + 1].T, a @ a[: shape[0] // 2 + 1].T)

@@ -85,7 +85,7 @@ def test_threads(rows):
     limited = report(OMP_NUM_THREADS="1")
     assert limited["threads"].startswith("1, of ")
     assert limited["threads"].endswith("OMP_NUM_THREADS=1")
-    assert limited["environment"].endswith("OMP_NUM_THREADS=1")
+    assert "OMP_NUM_THREADS=1" in limited["environment"].split(", ")
     assert re.fullmatch(r"20\d{4}, .*omp.*", limited["OpenMP"])
 
 

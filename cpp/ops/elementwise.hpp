@@ -58,8 +58,12 @@ struct Divide {
 struct Negative {
   template <class V>
   ARRAYX_HD V operator()(V a) const {
-    if constexpr (is_complex_v<V> || is_float_v<scalar_t<V>>) {
+    if constexpr (is_complex_v<V>) {
       return -a;
+    } else if constexpr (is_float_v<scalar_t<V>>) {  // by bits: a GPU leaves NaN their signs
+      using U = uint_t<V>;
+      using u = scalar_t<U>;
+      return bit_cast<V>(bit_cast<U>(a) ^ splat<U>(u(u(1) << (8 * sizeof(u) - 1))));
     } else {
       return splat<V>(scalar_t<V>(0)) - a;
     }
