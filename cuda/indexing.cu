@@ -26,19 +26,6 @@ void dispatch_item(int itemsize, F&& f) {
   }
 }
 
-// The strides of an operand that has only the leading (trailing) dimensions of a loop of `ndim`.
-Dims leading(const Operand& a, int ndim) {
-  Dims strides = a.layout->strides;
-  strides.resize(ndim);
-  return strides;
-}
-Dims trailing(const Operand& a, int ndim) {
-  Dims strides(ndim);
-  const int shift = ndim - a.layout->ndim();
-  for (int d = 0; d < a.layout->ndim(); ++d) strides[shift + d] = a.layout->strides[d];
-  return strides;
-}
-
 // run(plan) for a plan, or for parts of it that are counted in 32 bits.
 template <class Run>
 void in_parts(const Plan& plan, Run&& run) {

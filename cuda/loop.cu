@@ -56,16 +56,6 @@ Element converted_element(const Element& e, DType to) {
   return result;
 }
 
-Plan plan_of(const Operand* const* operands, int count) {
-  const Dims* strides[plan_operands];
-  const Dims* shape = nullptr;
-  for (int k = 0; k < count; ++k) {
-    strides[k] = operands[k]->host_scalar ? nullptr : &operands[k]->layout->strides;
-    if (!operands[k]->host_scalar) shape = &operands[k]->layout->shape;
-  }
-  return make_plan(*shape, strides, count);
-}
-
 Array scratch_in_order(DType dtype, const Layout& like) {
   const int n = like.ndim();
   Dims order(n), shape(n);

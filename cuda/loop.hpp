@@ -1,7 +1,7 @@
 // The host's side of the kernels over strided operands: from a Plan to launches.
 #pragma once
 
-#include "../cpp/array/plan.hpp"
+#include "../cpp/operands.hpp"
 #include "engine.hpp"
 #include "kernels/tables.cuh"
 #include "loops.cuh"
@@ -20,9 +20,6 @@ struct LoopOperand {
   DType memory, kernel;
   bool is_value;  // `data` is on the host, of dtype `kernel`, on 16 bytes of its own
 };
-
-// The plan of operands in this order.
-Plan plan_of(const Operand* const* operands, int count);
 
 // Runs kernels over a plan, the output last. Operands are aligned to their items.
 void run_loop(const ElementwiseKernels& kernels, const Plan& plan, const LoopOperand* operands,

@@ -37,25 +37,6 @@ Reduction continuation(Reduction op) {
   return adds ? Reduction::sum : op;
 }
 
-// The accumulator of the kernels: integer sums and products run in 64 bits and are cut at the end,
-// float16 is held as float32.
-DType kernel_accumulator(Reduction op, DType accumulator) {
-  switch (op) {
-    case Reduction::any:
-    case Reduction::all:
-      return DType::bool_;
-    case Reduction::count_nonzero:
-      return DType::int64;
-    case Reduction::sum:
-    case Reduction::prod:
-      if (kind(accumulator) == Kind::unsigned_) return DType::uint64;
-      if (kind(accumulator) <= Kind::signed_) return DType::int64;
-      return compute_dtype(accumulator);
-    default:
-      return compute_dtype(accumulator);
-  }
-}
-
 // The kernels that read `dtype` and accumulate in `accumulator`; null where elements have to be
 // cast first.
 const ReduceKernels* find_kernels(Reduction op, DType dtype, DType accumulator) {

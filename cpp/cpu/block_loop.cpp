@@ -226,16 +226,6 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
   }
 }
 
-Plan plan_of(const Operand* const* operands, int count) {
-  const Dims* strides[plan_operands];
-  const Dims* shape = nullptr;
-  for (int k = 0; k < count; ++k) {
-    strides[k] = operands[k]->host_scalar ? nullptr : &operands[k]->layout->strides;
-    if (!operands[k]->host_scalar) shape = &operands[k]->layout->shape;
-  }
-  return make_plan(*shape, strides, count);
-}
-
 namespace {
 
 // One call of run_blocks: what is known of the operands, and the three ways to visit the elements.

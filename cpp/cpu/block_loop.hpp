@@ -4,7 +4,7 @@
 // likewise.
 #pragma once
 
-#include "../array/plan.hpp"
+#include "../operands.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 
@@ -45,8 +45,5 @@ void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kerne
 
 // out = in, both of `itemsize` bytes; the plan's operands are (in, out).
 void run_copy(const Plan& plan, const char* in, char* out, int itemsize);
-
-// The plan of operands in this order, and where each starts.
-Plan plan_of(const Operand* const* operands, int count);
 
 }  // namespace arrayx::cpu

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../array/plan.hpp"
+#include "../operands.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
@@ -128,19 +128,6 @@ void walk_chunk(const Plan& plan, const Rows& cut, i64 chunk, Body&& body) {
 i64 row_stride(const Plan& plan, int k) {
   const int n = plan.ndim();
   return n > 1 ? plan.stride[k][n - 2] : 0;
-}
-
-// The strides of an operand that has only the leading (trailing) dimensions of a loop of `ndim`.
-Dims leading(const Operand& a, int ndim) {
-  Dims strides = a.layout->strides;
-  strides.resize(ndim);
-  return strides;
-}
-Dims trailing(const Operand& a, int ndim) {
-  Dims strides(ndim);
-  const int shift = ndim - a.layout->ndim();
-  for (int d = 0; d < a.layout->ndim(); ++d) strides[shift + d] = a.layout->strides[d];
-  return strides;
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "../operands.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
@@ -389,24 +390,6 @@ void write_empty(Reduction op, DType accumulator, const Operand& out) {
   in.layout = &everywhere;
   in.dtype = accumulator;
   copy(in, out);
-}
-
-// The accumulator of the kernels: integer sums and products run in 64 bits and are cut at the end.
-DType kernel_accumulator(Reduction op, DType accumulator) {
-  switch (op) {
-    case Reduction::any:
-    case Reduction::all:
-      return DType::bool_;
-    case Reduction::count_nonzero:
-      return DType::int64;
-    case Reduction::sum:
-    case Reduction::prod:
-      if (kind(accumulator) == Kind::unsigned_) return DType::uint64;
-      if (kind(accumulator) <= Kind::signed_) return DType::int64;
-      return accumulator;
-    default:
-      return accumulator;
-  }
 }
 
 }  // namespace

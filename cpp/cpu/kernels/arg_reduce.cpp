@@ -279,8 +279,9 @@ struct Arg {
     for (int64_t i = start ? 1 : 0; i < n; i += most_rows) {
       const int64_t count = n - i < most_rows ? n - i : most_rows;
       for (int64_t j = 0; j < width; j += W) I(Index(-1)).store(index + j);
-      // Rows in the same pages are read one after the other.
-      const int64_t most = row_stride >= 8192 || width < 4 * W ? together : 1;
+      // Rows in the same pages are read one after the other. Of a few columns many rows at once:
+      // what they find stays in registers, and a round through memory would be waited for.
+      const int64_t most = width < 4 * W ? 64 : row_stride >= 8192 ? together : 1;
       for (int64_t r = 0; r < count; r += most) {
         const int64_t rows = count - r < most ? count - r : most;
         const char* p = in + (i + r) * row_stride;
