@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <memory>
 
 namespace arrayx {
 
@@ -94,27 +95,21 @@ class OptionalMirror {
 };
 
 // The elements that `slab` reaches from any of the offsets, which are not empty.
-Extent reach_of(const Operand& offsets, const Operand& slab) {
-  const Layout& layout = *offsets.layout;
-  const std::int64_t outer = layout.ndim() > 0 ? layout.size / layout.shape.back() : 1;
-  const std::int64_t n = layout.ndim() > 0 ? layout.shape.back() : 1;
-  const std::int64_t step = layout.ndim() > 0 ? layout.strides.back() : 0;
-  const auto* first = reinterpret_cast<const std::int64_t*>(offsets.data);
-  std::int64_t lowest = *first, highest = *first;
-  for (std::int64_t row = 0; row < outer; ++row) {
-    const std::int64_t* at = first;
-    for (std::int64_t d = layout.ndim() - 2, rest = row; d >= 0; --d) {
-      const int axis = static_cast<int>(d);
-      at += rest % layout.shape[axis] * layout.strides[axis];
-      rest /= layout.shape[axis];
-    }
-    for (std::int64_t i = 0; i < n; ++i, at += step) {
-      lowest = std::min(lowest, *at);
-      highest = std::max(highest, *at);
-    }
-  }
+Extent reach_of(Backend& host, const Operand& offsets, const Operand& slab) {
+  const auto all = std::make_unique<bool[]>(static_cast<std::size_t>(offsets.layout->ndim()));
+  std::fill_n(all.get(), offsets.layout->ndim(), true);
+  const auto extreme = [&](Reduction op) {
+    Element result = Element::of(std::int64_t{0});
+    const Layout scalar = Layout::contiguous({});
+    Operand out = result;
+    out.layout = &scalar;
+    out.host_scalar = false;
+    host.reduce(op, DType::int64, offsets,
+                {all.get(), static_cast<std::size_t>(offsets.layout->ndim())}, nullptr, out);
+    return result.as<std::int64_t>();
+  };
   const Extent of_slab = extent_of(*slab.layout);
-  return {lowest + of_slab.lowest, highest + of_slab.highest};
+  return {extreme(Reduction::min) + of_slab.lowest, extreme(Reduction::max) + of_slab.highest};
 }
 
 }  // namespace
@@ -223,7 +218,7 @@ void HostFallback::scan(bool product, const Operand& in, int axis, bool include_
 void HostFallback::gather(const Operand& in, const Operand& offsets, const Operand& out) {
   if (out.layout->size == 0) return;
   ARRAYX_READ(o, offsets);
-  const Mirror x(*this, host_, in, reach_of(o, in));
+  const Mirror x(*this, host_, in, reach_of(host_, o, in));
   ARRAYX_WRITE(result, out);
   host_.gather(x, o, result);
   result.deliver();
@@ -233,7 +228,7 @@ void HostFallback::scatter(const Operand& in, const Operand& offsets, const Oper
   if (offsets.layout->size == 0 || out.layout->size == 0) return;
   ARRAYX_READ(x, in);
   ARRAYX_READ(o, offsets);
-  Mirror result(*this, host_, out, reach_of(o, out));
+  Mirror result(*this, host_, out, reach_of(host_, o, out));
   host_.scatter(x, o, result);
   result.deliver();
 }

@@ -258,18 +258,9 @@ void run_triangles(const Plan& plan, const Operand& in, const Operand& out, std:
                    bool upper) {
   const int n = plan.ndim();
   if (plan.count() <= most_counted) {
-    switch (itemsize(out.dtype)) {
-      case 1:
-        return launch_triangles<u8>(plan, in, out, k, upper);
-      case 2:
-        return launch_triangles<u16>(plan, in, out, k, upper);
-      case 4:
-        return launch_triangles<u32>(plan, in, out, k, upper);
-      case 8:
-        return launch_triangles<u64>(plan, in, out, k, upper);
-      default:
-        return launch_triangles<Complex<f64>>(plan, in, out, k, upper);
-    }
+    return dispatch_item(itemsize(out.dtype), [&](auto item) {
+      launch_triangles<decltype(item)>(plan, in, out, k, upper);
+    });
   }
   int longest = 0;
   for (int d = 1; d < n; ++d) {

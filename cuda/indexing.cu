@@ -9,23 +9,6 @@ namespace {
 
 constexpr int each = 4;  // elements of a thread
 
-// f(item of the size) for an item size of 1, 2, 4, 8 or 16.
-template <class F>
-void dispatch_item(int itemsize, F&& f) {
-  switch (itemsize) {
-    case 1:
-      return f(u8{});
-    case 2:
-      return f(u16{});
-    case 4:
-      return f(u32{});
-    case 8:
-      return f(u64{});
-    default:
-      return f(Complex<f64>{});
-  }
-}
-
 // run(plan) for a plan, or for parts of it that are counted in 32 bits.
 template <class Run>
 void in_parts(const Plan& plan, Run&& run) {

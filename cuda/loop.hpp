@@ -8,6 +8,23 @@
 
 namespace arrayx::cuda {
 
+// f(item of the size) for an item size of 1, 2, 4, 8 or 16.
+template <class F>
+void dispatch_item(int itemsize, F&& f) {
+  switch (itemsize) {
+    case 1:
+      return f(u8{});
+    case 2:
+      return f(u16{});
+    case 4:
+      return f(u32{});
+    case 8:
+      return f(u64{});
+    default:
+      return f(Complex<f64>{});
+  }
+}
+
 // Elements, packs or tiles that one launch counts in 32 bits; what has more is cut in two.
 inline constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
