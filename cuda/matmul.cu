@@ -1,11 +1,9 @@
 // Matrix products: cuBLAS, opened on first use, for floating dtypes; a tiled kernel of our own for
 // integers, and for all dtypes where there is no cuBLAS.
-#include <dlfcn.h>
-
 #include <mutex>
 #include <vector>
 
-#include "../cpp/shared_library.hpp"
+#include "libraries.hpp"
 #include "loop.hpp"
 
 namespace arrayx::cuda {
@@ -148,26 +146,12 @@ struct Cublas {
   std::mutex mutex;
 
   Cublas() {
-    // NVIDIA's wheels lie beside this package, the toolkit where the loader or its folder is.
-    const std::string wheel = beside(reinterpret_cast<const void*>(&tiled_kernel), "../nvidia/");
-    const std::string places[] = {"libcublas.so.13", wheel + "cu13/lib/libcublas.so.13",
-                                  wheel + "cublas/lib/libcublas.so.13",
-                                  "/usr/local/cuda/lib64/libcublas.so.13"};
-    void* library = nullptr;
-    for (const std::string& place : places) {
-      // libcublasLt stands beside it, where the loader may not look.
-      const std::size_t slash = place.rfind('/');
-      if (slash != std::string::npos) {
-        dlopen((place.substr(0, slash + 1) + "libcublasLt.so.13").c_str(), RTLD_NOW | RTLD_GLOBAL);
-      }
-      if (!library) library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (library) break;
+    void* const library = open_library("libcublas.so.13", {"libcublasLt.so.13"});
+    if (!find(library, "cublasCreate_v2", create) ||
+        !find(library, "cublasSetStream_v2", set_stream) ||
+        !find(library, "cublasGemmStridedBatchedEx_64", gemm)) {
+      gemm = nullptr;
     }
-    if (!library) return;
-    create = reinterpret_cast<decltype(create)>(dlsym(library, "cublasCreate_v2"));
-    set_stream = reinterpret_cast<decltype(set_stream)>(dlsym(library, "cublasSetStream_v2"));
-    gemm = reinterpret_cast<decltype(gemm)>(dlsym(library, "cublasGemmStridedBatchedEx_64"));
-    if (!create || !set_stream) gemm = nullptr;
   }
 
   Handle handle() {

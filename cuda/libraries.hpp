@@ -1,0 +1,22 @@
+// NVIDIA's libraries (cuBLAS, cuFFT, cuSOLVER), which are opened on their first use: arrayx runs
+// without them, more slowly.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <initializer_list>
+
+namespace arrayx::cuda {
+
+// A library by its file name, after those that it needs itself; null when it is not installed. It
+// is looked for where the loader looks, in NVIDIA's wheels beside this package, and in the toolkit.
+void* open_library(const char* file, std::initializer_list<const char*> needed = {});
+
+// Points `function` to a function of a library; false when it has none of that name.
+template <class F>
+bool find(void* library, const char* name, F*& function) {
+  function = library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
+  return function != nullptr;
+}
+
+}  // namespace arrayx::cuda
