@@ -125,7 +125,8 @@ def acos(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def acos(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -156,7 +157,8 @@ def acosh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -166,7 +168,7 @@ def acosh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -187,7 +189,7 @@ def add(x1: Array | int | float | complex, x2: Array | int | float | complex, /)
     Parameters
     ----------
     x1, x2 : Array, int, float or complex
-        Operands, broadcast against each other; dtypes numeric. At least one is an array.
+        Operands, broadcast against each other; dtypes numeric or bool. At least one is an array.
 
     Returns
     -------
@@ -197,13 +199,14 @@ def add(x1: Array | int | float | complex, x2: Array | int | float | complex, /)
     Raises
     ------
     TypeError
-        If a dtype is not numeric, or the dtypes do not promote.
+        If the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
     Notes
     -----
-    Integers wrap around on overflow.
+    Integers wrap around on overflow. Of bool arrays, which the standard leaves open, this is
+    `logical_or`, as in other libraries.
 
     Examples
     --------
@@ -220,7 +223,8 @@ def asin(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -230,7 +234,7 @@ def asin(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -251,7 +255,8 @@ def asinh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -261,7 +266,7 @@ def asinh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -281,7 +286,8 @@ def atan(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -291,7 +297,7 @@ def atan(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -312,7 +318,8 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real floating, or integers, which
+        are taken as float64. At least one is an array.
 
     Returns
     -------
@@ -322,7 +329,7 @@ def atan2(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -344,7 +351,8 @@ def atanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -354,7 +362,7 @@ def atanh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -653,7 +661,8 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real floating, or integers, which
+        are taken as float64. At least one is an array.
 
     Returns
     -------
@@ -663,7 +672,7 @@ def copysign(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -685,7 +694,8 @@ def cos(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -695,7 +705,7 @@ def cos(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -715,7 +725,8 @@ def cosh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -725,7 +736,7 @@ def cosh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -811,7 +822,8 @@ def exp(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -821,7 +833,7 @@ def exp(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -837,7 +849,8 @@ def expm1(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -847,7 +860,7 @@ def expm1(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -994,7 +1007,8 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real floating, or integers, which
+        are taken as float64. At least one is an array.
 
     Returns
     -------
@@ -1004,7 +1018,7 @@ def hypot(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1209,7 +1223,8 @@ def log(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1219,7 +1234,7 @@ def log(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1240,7 +1255,8 @@ def log10(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1250,7 +1266,7 @@ def log10(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1270,7 +1286,8 @@ def log1p(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1280,7 +1297,7 @@ def log1p(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1300,7 +1317,8 @@ def log2(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1310,7 +1328,7 @@ def log2(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1330,7 +1348,8 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real floating, or integers, which
+        are taken as float64. At least one is an array.
 
     Returns
     -------
@@ -1340,7 +1359,7 @@ def logaddexp(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1538,7 +1557,7 @@ def multiply(x1: Array | int | float | complex, x2: Array | int | float | comple
     Parameters
     ----------
     x1, x2 : Array, int, float or complex
-        Operands, broadcast against each other; dtypes numeric. At least one is an array.
+        Operands, broadcast against each other; dtypes numeric or bool. At least one is an array.
 
     Returns
     -------
@@ -1548,13 +1567,14 @@ def multiply(x1: Array | int | float | complex, x2: Array | int | float | comple
     Raises
     ------
     TypeError
-        If a dtype is not numeric, or the dtypes do not promote.
+        If the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
     Notes
     -----
-    Integers wrap around on overflow.
+    Integers wrap around on overflow. Of bool arrays, which the standard leaves open, this is
+    `logical_and`, as in other libraries.
 
     Examples
     --------
@@ -1602,7 +1622,8 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Parameters
     ----------
     x1, x2 : Array, int or float
-        Operands, broadcast against each other; dtypes real floating. At least one is an array.
+        Operands, broadcast against each other; dtypes real floating, or integers, which
+        are taken as float64. At least one is an array.
 
     Returns
     -------
@@ -1612,7 +1633,7 @@ def nextafter(x1: Array | int | float, x2: Array | int | float, /) -> Array:
     Raises
     ------
     TypeError
-        If a dtype is not real floating, or the dtypes do not promote.
+        If a dtype is not real-valued, or the dtypes do not promote.
     ValueError
         If the shapes do not broadcast, or the arrays are on different devices.
 
@@ -1757,7 +1778,8 @@ def reciprocal(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1767,7 +1789,7 @@ def reciprocal(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -1881,7 +1903,7 @@ def signbit(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype real floating.
+        Array of any shape; dtype real floating; integers are taken as float64.
 
     Returns
     -------
@@ -1891,7 +1913,7 @@ def signbit(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not real floating.
+        If the dtype is not real-valued.
 
     Notes
     -----
@@ -1911,7 +1933,8 @@ def sin(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1921,7 +1944,7 @@ def sin(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -1941,7 +1964,8 @@ def sinh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1951,7 +1975,7 @@ def sinh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------
@@ -1967,7 +1991,8 @@ def sqrt(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -1977,7 +2002,7 @@ def sqrt(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -2063,7 +2088,8 @@ def tan(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -2073,7 +2099,7 @@ def tan(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Notes
     -----
@@ -2093,7 +2119,8 @@ def tanh(x: Array, /) -> Array:
     Parameters
     ----------
     x : Array
-        Array of any shape; dtype floating, real or complex.
+        Array of any shape; dtype floating, real or complex; integers are
+        taken as float64.
 
     Returns
     -------
@@ -2103,7 +2130,7 @@ def tanh(x: Array, /) -> Array:
     Raises
     ------
     TypeError
-        If the dtype is not floating, real or complex.
+        If the dtype is not numeric.
 
     Examples
     --------

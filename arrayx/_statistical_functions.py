@@ -199,6 +199,11 @@ def mean(
     IndexError
         If an axis is out of range.
 
+    Notes
+    -----
+    Elements are added pairwise, in the dtype of `x` (float16 in float32): a sum that it cannot hold
+    gives an infinity. `dtype` asks for another.
+
     Examples
     --------
     >>> xp.mean(xp.asarray([1.0, 2.0, 6.0]))

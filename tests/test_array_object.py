@@ -286,15 +286,28 @@ def test_in_place_operators_take_an_array_of_numpy_in_place():
 def test_dtypes_that_an_operation_does_not_take_are_type_errors():
     """The standard leaves them open; arrayx asks for a cast instead of guessing one."""
     truth = xp.asarray([True, True, False])
-    for call in (lambda: truth + truth, lambda: truth * truth, lambda: xp.mean(truth)):
+    calls = (lambda: truth - truth, lambda: truth / truth, lambda: xp.sin(truth), lambda: -truth)
+    for call in (*calls, lambda: xp.mean(truth)):
         with pytest.raises(TypeError, match="bool"):
             call()
     integers = xp.asarray([1, 2, 3], dtype=xp.int8)
-    for call in (lambda: xp.sin(integers), lambda: xp.exp(integers), lambda: xp.mean(integers)):
-        with pytest.raises(TypeError, match="int8"):
-            call()
-    same(integers / 2.0, np.asarray([0.5, 1.0, 1.5]))
-    same(integers / integers[::-1], np.asarray([1 / 3, 1.0, 3.0]))
+    with pytest.raises(TypeError, match="int8"):
+        xp.mean(integers)
+
+
+def test_what_the_standard_leaves_open_is_what_other_libraries_do():
+    truth = np.asarray([True, True, False])
+    x = xp.asarray(truth)
+    same(x + x[::-1], truth + truth[::-1])
+    same(x * x[::-1], truth * truth[::-1])
+    same(x + True, truth + True)
+    same(False * x, False * truth)
+    same(operator.imul(xp.asarray(truth), x[::-1]), truth * truth[::-1])
+    integers = np.asarray([1, 2, 3])
+    same(xp.exp(xp.asarray(integers, dtype=xp.int8)), xp.exp(xp.asarray([1.0, 2.0, 3.0])))
+    same(xp.hypot(xp.asarray(integers), 4), np.hypot(integers, 4))
+    same(xp.asarray(integers) / 2.0, np.asarray([0.5, 1.0, 1.5]))
+    same(xp.asarray(integers) / xp.asarray(integers[::-1]), np.asarray([1 / 3, 1.0, 3.0]))
 
 
 def test_in_place_operators_cast_within_a_kind_and_from_real_to_complex_only():

@@ -37,10 +37,15 @@ int outside(const Scalar& s, DType dtype) {
   });
 }
 
+// The standard asks for a floating-point dtype, or says only that the result has one (of divide).
+bool takes_integers_as_floating(Op op) {
+  return (info(op).accepts & (kinds::integer | kinds::real)) == kinds::real;
+}
+
 void check_dtype(Op op, DType dtype, std::span<const Value> args) {
   const OpInfo& row = info(op);
   if (kind_bit(dtype) & row.accepts) return;
-  const unsigned accepts = row.accepts | (op == Op::divide ? kinds::integer : 0u);
+  const unsigned accepts = row.accepts | (takes_integers_as_floating(op) ? kinds::integer : 0u);
   std::string given;
   for (const Value& v : args) given += (given.empty() ? "" : " and ") + describe(v);
   type_error(row.name, " takes ", describe_kinds(accepts), "; it was given ", given);
@@ -60,7 +65,15 @@ struct Resolved {
   bool constant_value = false;  // … and this
 };
 
-void resolve(Op op, std::span<const Value> args, Resolved& r) {
+// The operation that a sum or a product of bool arrays is in all libraries; the standard leaves it
+// open.
+Op of_bools(Op op) {
+  if (op == Op::add) return Op::logical_or;
+  return op == Op::multiply ? Op::logical_and : op;
+}
+
+// Changes `op` where another is meant for the common dtype.
+void resolve(Op& op, std::span<const Value> args, Resolved& r) {
   const int n = static_cast<int>(args.size());
   const int from = op == Op::where ? 1 : 0;  // the condition takes no part in promotion
   bool any_array = false;
@@ -95,8 +108,8 @@ void resolve(Op op, std::span<const Value> args, Resolved& r) {
       any_array = true;
     }
   }
-  // The quotient of integers is floating, says the standard; it does not say which dtype.
-  if (op == Op::divide && is_integer(r.dtype)) r.dtype = default_float;
+  if (is_integer(r.dtype) && takes_integers_as_floating(op)) r.dtype = default_float;
+  if (r.dtype == DType::bool_) op = of_bools(op);
   check_dtype(op, r.dtype, args);
   for (int i = 0; i < n; ++i) {
     if (const Array* a = std::get_if<Array>(&args[i])) {

@@ -229,7 +229,7 @@ Array min(const Array& x, const OptionalAxes& axes, bool keepdims) {
 Array mean(const Array& x, const OptionalAxes& axes, bool keepdims) {
   check_kind("mean", "x", x.dtype, kinds::floating);
   const Reduced r(x, axes, keepdims);
-  const DType compute = wider_dtype(x.dtype);
+  const DType compute = compute_dtype(x.dtype);
   const Array total = run(x, Reduction::sum, compute, compute, r);
   const double n = static_cast<double>(r.n);
   if (!is_complex(x.dtype)) return shaped(divided(total, n, compute, x.dtype), r);

@@ -50,7 +50,7 @@ ARRAYX_HD constexpr T least_value() {
 
 // Integer sums and products wrap around: engines run them on unsigned accumulators.
 struct Sum {
-  // Adding -0.0 changes no number, so the sum of one -0.0 is -0.0. The empty sum is +0.
+  // Adding -0.0 changes no number; see also finished().
   template <class V>
   ARRAYX_HD static V identity() {
     if constexpr (is_complex_v<V>) {
@@ -71,6 +71,21 @@ struct Sum {
     return a + b;
   }
 };
+
+// What a reduction gives that has combined x: the sum of zeros is +0 whatever their signs, as an
+// empty one is. An engine may do this to partial results, too.
+template <class Op, class V>
+ARRAYX_HD V finished(V x) {
+  if constexpr (!same_type_v<Op, Sum>) {
+    return x;
+  } else if constexpr (is_complex_v<V>) {
+    return {finished<Op>(x.re), finished<Op>(x.im)};
+  } else if constexpr (is_float_v<scalar_t<V>>) {
+    return x + splat<V>(scalar_t<V>(0));
+  } else {
+    return x;
+  }
+}
 
 // x, rounded: GCC 12's vectoriser makes multiply-adds with one rounding (vfmaddsub) of a complex
 // product whatever -ffp-contract says, unless it cannot see that the terms are products.

@@ -35,6 +35,13 @@ ARRAYX_HD V added(V acc, V x) {
   }
 }
 
+template <class Op, class A>
+void finish([[maybe_unused]] A* out, [[maybe_unused]] int64_t n) {
+  if constexpr (ops::same_type_v<Op, ops::Sum> && ops::is_float_v<A>) {
+    for (int64_t i = 0; i < n; ++i) out[i] = ops::finished<Op>(out[i]);
+  }
+}
+
 // ---- rows -------------------------------------------------------------------------------------
 
 // U: consecutive accumulators that make one element: 2 for sums of complex numbers, whose parts add
@@ -374,14 +381,16 @@ struct Rows {
                   void* out) {
     const char* centers = static_cast<const char*>(center);
     if (n * U < C && 2 * rows >= G) {
-      return short_rows(in, row_stride, rows, n * U, centers, static_cast<char*>(out));
+      short_rows(in, row_stride, rows, n * U, centers, static_cast<char*>(out));
+    } else {
+      for (int64_t r = 0; r < rows; ++r) {
+        A c = A(0), result[U];
+        if (centers) c = load_item<A>(centers + r * sizeof(A));
+        row(in + r * row_stride, n, c, result);
+        __builtin_memcpy(static_cast<char*>(out) + r * sizeof result, result, sizeof result);
+      }
     }
-    for (int64_t r = 0; r < rows; ++r) {
-      A c = A(0), result[U];
-      if (centers) c = load_item<A>(centers + r * sizeof(A));
-      row(in + r * row_stride, n, c, result);
-      __builtin_memcpy(static_cast<char*>(out) + r * sizeof result, result, sizeof result);
-    }
+    finish<Op>(static_cast<A*>(out), rows * U);
   }
 };
 
@@ -664,6 +673,7 @@ struct Columns {
       run_segment(in + j * sizeof(T), row_stride, n, width,
                   center ? static_cast<const A*>(center) + j : nullptr,
                   static_cast<char*>(workspace), static_cast<A*>(out) + j);
+      finish<Op>(static_cast<A*>(out) + j, width);
     }
   }
   // Sums of complex numbers: twice as many real columns.
