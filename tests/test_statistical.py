@@ -255,6 +255,20 @@ def test_the_sum_of_zeros_is_a_positive_zero(shape, dtype):
     assert math.copysign(1, float(xp.sum(xp.asarray([0.0, -0.0])))) == 1
 
 
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_running_sums_of_short_lines_are_those_of_a_loop(dtype):
+    for n in (1, 2, 7, 31, 32):
+        a = Draw(n).values((5, n, 6), dtype)
+        a[~np.isfinite(a)] = 1
+        with np.errstate(all="ignore"):
+            for axis in range(3):
+                same(xp.cumulative_sum(ours(a), axis=axis), np.cumsum(a, axis=axis))
+            same(
+                xp.cumulative_sum(ours(a[::-1, :, ::2]), axis=1), np.cumsum(a[::-1, :, ::2], axis=1)
+            )
+
+
 # ---- mean, var, std -----------------------------------------------------------------------------------
 
 

@@ -87,8 +87,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     out_data += out_step;
   }
   if (in.layout->size == 0) return;
-  const ScanKernel rows = kernels().reduce.scan_rows[product][d];
-  const ScanKernel columns = kernels().reduce.scan_columns[product][d];
+  const int kind = product ? 1 : n <= longest_in_order ? 2 : 0;
+  const ScanKernel rows = kernels().reduce.scan_rows[kind][d];
+  const ScanKernel columns = kernels().reduce.scan_columns[kind][d];
   if (!rows) {
     raise(ErrorKind::not_implemented, "a scan into ", out.dtype, " has no kernel");
   }
@@ -116,7 +117,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool out_direct = aligned && (by_columns || out_step == out_item || n == 1);
   const int widest = std::max(item, out_item);
   const bool blocked = !in_direct || !out_direct;
-  const bool in_chunks = !product && !is_complex(out.dtype) && out_item >= 4;
+  const bool in_chunks = kind == 0 && !is_complex(out.dtype) && out_item >= 4;
   if (in_chunks && !by_columns && !blocked && kept.count() < 4 &&
       n >= section_blocks * scan_block && thread_count() > 1) {
     const Tiles lines(kept, 1);

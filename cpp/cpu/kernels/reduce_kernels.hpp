@@ -56,17 +56,17 @@ using ArgColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::
 // Running combination of each row (column), all in the accumulator's dtype, strides in bytes. The
 // kernel goes on from element `position` of the axis, a multiple of scan_chunk; `carry` is its own
 // memory between calls.
-//   Products, complex sums and those of 8- and 16-bit integers combine one element after the other.
-// Other sums go in chunks of 64 bytes, in which the upper half of each pair, four, eight … adds
-// the sum of the lower half; to that the sum of the chunks before in the block is added, and to
-// that the sum of the blocks before. So no addition waits for all before it, and another thread may
-// do another block.
+//   Products, complex sums, those of 8- and 16-bit integers and all along lines of at most
+// longest_in_order elements combine one element after the other. Other sums go in chunks of 64
+// bytes, in which the upper half of each pair, four, eight … adds the sum of the lower half; to
+// that the sum of the chunks before in the block is added, and to that the sum of the blocks
+// before. So no addition waits for all before it, and another thread may do another block.
 using ScanKernel = void (*)(const char* in, std::int64_t in_row_stride, char* out,
                             std::int64_t out_row_stride, std::int64_t rows, std::int64_t columns,
                             std::int64_t position, void* carry);
 template <class A>
 inline constexpr bool scans_in_chunks = (std::is_arithmetic_v<A> && sizeof(A) >= 4);
-inline constexpr std::int64_t scan_chunk = 16, scan_block = 4096;
+inline constexpr std::int64_t longest_in_order = 32, scan_chunk = 16, scan_block = 4096;
 inline constexpr int most_scan_rows = 256, most_scan_column_bytes = 4096;
 inline constexpr int scan_carry = 6 * (most_scan_column_bytes + 64);
 
@@ -80,9 +80,9 @@ struct ReduceKernels {
   // [1] is the largest, [0] the smallest. (arg_reduce.cpp)
   ArgRowsKernel arg_rows[2][dtype_count] = {};
   ArgColumnsKernel arg_columns[2][dtype_count] = {};
-  // [1] is the product, [0] the sum; by the accumulator's dtype. (scan.cpp)
-  ScanKernel scan_rows[2][dtype_count] = {};
-  ScanKernel scan_columns[2][dtype_count] = {};
+  // [0] is the sum, [1] the product, [2] the sum in order; by the accumulator's dtype. (scan.cpp)
+  ScanKernel scan_rows[3][dtype_count] = {};
+  ScanKernel scan_columns[3][dtype_count] = {};
 };
 
 }  // namespace arrayx::cpu

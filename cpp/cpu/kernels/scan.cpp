@@ -238,12 +238,14 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
   const int d = static_cast<int>(dtype);
   k.scan_rows[1][d] = InOrder<ops::Prod, T>::rows;
   k.scan_columns[1][d] = InOrder<ops::Prod, T>::columns;
+  k.scan_rows[2][d] = InOrder<ops::Sum, T>::rows;
+  k.scan_columns[2][d] = InOrder<ops::Sum, T>::columns;
   if constexpr (scans_in_chunks<T>) {
     k.scan_rows[0][d] = Chunked<ops::Sum, T>::rows;
     k.scan_columns[0][d] = Chunked<ops::Sum, T>::columns;
   } else {
-    k.scan_rows[0][d] = InOrder<ops::Sum, T>::rows;
-    k.scan_columns[0][d] = InOrder<ops::Sum, T>::columns;
+    k.scan_rows[0][d] = k.scan_rows[2][d];
+    k.scan_columns[0][d] = k.scan_columns[2][d];
   }
 }
 
