@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 #include "cpu/engine.hpp"
 #include "shared_library.hpp"
@@ -26,6 +27,11 @@ CudaEngine* open_cuda_library() {
   if (!library) value_error("the CUDA library could not be opened: ", dlerror());
   void* symbol = dlsym(library, cuda_engine_symbol);
   if (!symbol) value_error("the CUDA library ", path, " has no ", cuda_engine_symbol);
+  auto* const interface = reinterpret_cast<CudaInterface*>(dlsym(library, cuda_interface_symbol));
+  if (!interface || std::string_view(interface()) != ARRAYX_INTERFACE) {
+    raise(ErrorKind::runtime, "the CUDA library ", path,
+          " was built from other sources than the extension module; build both anew");
+  }
   return reinterpret_cast<CudaEngine*>(symbol);
 }
 

@@ -241,6 +241,13 @@ class Backend {
   // no other is given. Of `in` the first elements that the transform takes are read, and as many
   // zeros are added as are missing. out is exactly in's view or does not overlap it.
   virtual void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) = 0;
+  // The same along each of some different axes, none of which changes its size.
+  virtual void fftn(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
+                    double scale) {
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      fft(i + 1 == axes.size() ? in : out, out, axes[i], inverse, i == 0 ? scale : 1);
+    }
+  }
   // The same of n real elements: out[k] for k in [0, n / 2].
   virtual void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
                     double scale) = 0;
@@ -266,5 +273,9 @@ std::string cuda_library();
 // of the CPU for what it has no kernels for; throws like backend().
 inline constexpr const char* cuda_engine_symbol = "arrayx_cuda_engine";
 using CudaEngine = Backend*(int index, Backend* cpu);
+// Beside it the library exports what it takes for the interface of the two: a text that the build
+// computes from this header and those that it stands on.
+inline constexpr const char* cuda_interface_symbol = "arrayx_cuda_interface";
+using CudaInterface = const char*();
 
 }  // namespace arrayx

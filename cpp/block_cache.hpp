@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 namespace arrayx {
 
@@ -32,13 +33,13 @@ class BlockCache {
   void* take(std::size_t bytes) {
     {
       const std::lock_guard lock(mutex_);
-      const auto found = by_size_.lower_bound(bytes);
-      if (found != by_size_.end() && found->first == bytes) {
-        void* block = found->second->data;
+      const auto found = by_size_.find(bytes);
+      if (found != by_size_.end() && !found->second.empty()) {
+        const Place newest = found->second.back();
+        found->second.pop_back();
         cached_ -= static_cast<std::int64_t>(bytes);
-        by_age_.erase(found->second);
-        by_size_.erase(found);
-        return block;
+        unused_.splice(unused_.begin(), by_age_, newest);
+        return newest->data;
       }
     }
     void* block = source_.fresh(bytes);
@@ -57,13 +58,15 @@ class BlockCache {
     }
     evict(limit_ - static_cast<std::int64_t>(bytes));
     try {
-      by_age_.push_front({block, bytes});
-      by_size_.emplace(bytes, by_age_.begin());
-      cached_ += static_cast<std::int64_t>(bytes);
+      if (unused_.empty()) unused_.emplace_back();
+      by_size_[bytes].push_back(unused_.begin());
     } catch (const std::bad_alloc&) {  // no room for the bookkeeping: do without
-      if (!by_age_.empty() && by_age_.front().data == block) by_age_.pop_front();
       source_.release(block, bytes);
+      return;
     }
+    unused_.front() = {block, bytes};
+    by_age_.splice(by_age_.begin(), unused_, unused_.begin());
+    cached_ += static_cast<std::int64_t>(bytes);
   }
 
   void shrink(std::int64_t bytes) {
@@ -86,20 +89,17 @@ class BlockCache {
 
  private:
   struct Block {
-    void* data;
-    std::size_t bytes;
+    void* data = nullptr;
+    std::size_t bytes = 0;
   };
+  using Place = typename std::list<Block>::iterator;
 
   // Frees the blocks unused for longest until at most `bytes` are kept. The mutex is held.
   void evict(std::int64_t bytes) {
     while (cached_ > bytes && !by_age_.empty()) {
-      const auto last = std::prev(by_age_.end());
-      for (auto [it, end] = by_size_.equal_range(last->bytes); it != end; ++it) {
-        if (it->second == last) {
-          by_size_.erase(it);
-          break;
-        }
-      }
+      const Place last = std::prev(by_age_.end());
+      std::vector<Place>& same = by_size_.find(last->bytes)->second;
+      same.erase(same.begin());
       cached_ -= static_cast<std::int64_t>(last->bytes);
       source_.release(last->data, last->bytes);
       by_age_.pop_back();
@@ -108,8 +108,9 @@ class BlockCache {
 
   Source source_;
   Mutex mutex_;
-  std::list<Block> by_age_;  // most recently freed first
-  std::multimap<std::size_t, typename std::list<Block>::iterator> by_size_;
+  std::list<Block> by_age_;                            // most recently freed first
+  std::map<std::size_t, std::vector<Place>> by_size_;  // of each size the most recent last
+  std::list<Block> unused_;  // entries of blocks that were taken, for those to come
   std::int64_t cached_ = 0, limit_ = 0;
 };
 

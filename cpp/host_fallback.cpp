@@ -386,6 +386,14 @@ void HostFallback::fft(const Operand& in, const Operand& out, int axis, bool inv
   result.deliver();
 }
 
+void HostFallback::fftn(const Operand& in, const Operand& out, std::span<const int> axes,
+                        bool inverse, double scale) {
+  ARRAYX_READ(x, in);
+  ARRAYX_WRITE(result, out);
+  host_.fftn(x, result, axes, inverse, scale);
+  result.deliver();
+}
+
 void HostFallback::rfft(const Operand& in, const Operand& out, std::int64_t n, int axis,
                         bool inverse, double scale) {
   ARRAYX_READ(x, in);

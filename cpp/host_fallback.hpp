@@ -54,6 +54,8 @@ class HostFallback : public Backend {
                    const Operand* vh) override;
 
   void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override;
+  void fftn(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
+            double scale) override;
   void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
             double scale) override;
   void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override;

@@ -2,6 +2,7 @@
 // made the current one. What has none, a verb or a dtype of it, runs on the host.
 #include <atomic>
 #include <memory>
+#include <type_traits>
 
 #include "../cpp/host_fallback.hpp"
 #include "engine.hpp"
@@ -42,13 +43,11 @@ class CudaBackend final : public HostFallback {
   }
   void download(const void* on_device, void* on_host, std::size_t bytes) override {
     const OnDevice here(index_);
-    cuda::check(cudaMemcpy(on_host, on_device, bytes, cudaMemcpyDeviceToHost),
-                "a copy to the host");
+    cuda::download(host(), on_device, on_host, bytes);
   }
   void upload(const void* on_host, void* on_device, std::size_t bytes) override {
     const OnDevice here(index_);
-    cuda::check(cudaMemcpy(on_device, on_host, bytes, cudaMemcpyHostToDevice),
-                "a copy to the device");
+    cuda::upload(host(), on_host, on_device, bytes);
   }
   void synchronize() override {
     const OnDevice here(index_);
@@ -148,6 +147,59 @@ class CudaBackend final : public HostFallback {
     run([&] { cuda::matmul(a, b, out); }, [&] { HostFallback::matmul(a, b, out); });
   }
 
+  std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) override {
+    return run([&] { return cuda::solve(a, b, out); },
+               [&] { return HostFallback::solve(a, b, out); });
+  }
+  std::int64_t inverse(const Operand& a, const Operand& out) override {
+    return run([&] { return cuda::inverse(a, out); },
+               [&] { return HostFallback::inverse(a, out); });
+  }
+  void determinant(const Operand& a, const Operand* det, const Operand* sign,
+                   const Operand* log_abs) override {
+    run([&] { cuda::determinant(a, det, sign, log_abs); },
+        [&] { HostFallback::determinant(a, det, sign, log_abs); });
+  }
+  std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) override {
+    return run([&] { return cuda::cholesky(a, out, upper); },
+               [&] { return HostFallback::cholesky(a, out, upper); });
+  }
+  void qr(const Operand& a, const Operand& q, const Operand& r) override {
+    run([&] { cuda::qr(a, q, r); }, [&] { HostFallback::qr(a, q, r); });
+  }
+  std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors) override {
+    return run([&] { return cuda::eigh(a, values, vectors); },
+               [&] { return HostFallback::eigh(a, values, vectors); });
+  }
+  std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors) override {
+    return run([&] { return cuda::eig(a, values, vectors); },
+               [&] { return HostFallback::eig(a, values, vectors); });
+  }
+  std::int64_t svd(const Operand& a, const Operand* u, const Operand& s,
+                   const Operand* vh) override {
+    return run([&] { return cuda::svd(a, u, s, vh); },
+               [&] { return HostFallback::svd(a, u, s, vh); });
+  }
+
+  void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
+    run([&] { cuda::fft(in, out, {&axis, 1}, inverse, scale); },
+        [&] { HostFallback::fft(in, out, axis, inverse, scale); });
+  }
+  void fftn(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
+            double scale) override {
+    run([&] { cuda::fft(in, out, axes, inverse, scale); },
+        [&] { HostFallback::fftn(in, out, axes, inverse, scale); });
+  }
+  void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+            double scale) override {
+    run([&] { cuda::rfft(in, out, n, axis, inverse, scale); },
+        [&] { HostFallback::rfft(in, out, n, axis, inverse, scale); });
+  }
+  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
+    run([&] { cuda::irfft(in, out, axis, inverse, scale); },
+        [&] { HostFallback::irfft(in, out, axis, inverse, scale); });
+  }
+
   bool owns(const void* address) override {
     cudaPointerAttributes where;
     cuda::check(cudaPointerGetAttributes(&where, address), "cudaPointerGetAttributes");
@@ -157,13 +209,13 @@ class CudaBackend final : public HostFallback {
 
  private:
   template <class Kernels, class Host>
-  void run(Kernels&& kernels, Host&& host) {
+  std::invoke_result_t<Kernels> run(Kernels&& kernels, Host&& host) {
     const OnDevice here(index_);
     try {
-      kernels();
+      return kernels();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_implemented) throw;
-      host();
+      return host();
     }
   }
 
@@ -186,6 +238,10 @@ class CudaBackend final : public HostFallback {
 }  // namespace
 
 }  // namespace arrayx
+
+extern "C" __attribute__((visibility("default"))) const char* arrayx_cuda_interface() {
+  return ARRAYX_INTERFACE;
+}
 
 extern "C" __attribute__((visibility("default"))) arrayx::Backend* arrayx_cuda_engine(
     int index, arrayx::Backend* cpu) {

@@ -87,6 +87,12 @@ class Scratch {
   StorageRef storage_;
 };
 
+// ---- transfer.cpp: between the device and the host, whose engine's threads copy, too. Both wait
+// for the device's earlier work; what was uploaded may be on its way still, and its source may
+// change.
+void upload(Backend& host, const void* on_host, void* on_device, std::size_t bytes);
+void download(Backend& host, const void* on_device, void* on_host, std::size_t bytes);
+
 // ---- elementwise.cu
 void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Operand& out);
 // ---- copy.cu
@@ -118,5 +124,20 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
                   const Operand& out);
 // ---- matmul.cu
 void matmul(const Operand& a, const Operand& b, const Operand& out);
+// ---- linalg.cu
+std::int64_t solve(const Operand& a, const Operand& b, const Operand& out);
+std::int64_t inverse(const Operand& a, const Operand& out);
+void determinant(const Operand& a, const Operand* det, const Operand* sign, const Operand* log_abs);
+std::int64_t cholesky(const Operand& a, const Operand& out, bool upper);
+void qr(const Operand& a, const Operand& q, const Operand& r);
+std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors);
+std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors);
+std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Operand* vh);
+// ---- fft.cu
+void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
+         double scale);
+void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+          double scale);
+void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
 
 }  // namespace arrayx::cuda

@@ -1,7 +1,8 @@
 // Gathers, scatters and the positions of elements that are not zero.
 #include <vector>
 
-#include "loop.hpp"
+#include "../cpp/ops/reductions.hpp"
+#include "carries.cuh"
 
 namespace arrayx::cuda {
 
@@ -464,65 +465,116 @@ namespace {
 constexpr int select_each = 16;  // bytes of the mask that a thread reads
 constexpr int select_tile = block_threads * select_each;
 
+// Bit i of the 16: byte i is not zero.
 __device__ __forceinline__ u32 nonzero_bits(const u8* mask, i64 first, i64 n) {
   u32 bits = 0;
   if (first + select_each <= n) {
-    const auto pack = *reinterpret_cast<const Pack<u8, select_each>*>(mask + first);
+    const auto pack = *reinterpret_cast<const Pack<u32, select_each / 4>*>(mask + first);
 #pragma unroll
-    for (int i = 0; i < select_each; ++i) bits |= u32(pack.v[i] != 0) << i;
+    for (int i = 0; i < select_each / 4; ++i) {
+      // The bits at 0, 8, 16 and 24 come to stand at 24 … 27.
+      bits |= (__vsetne4(pack.v[i], 0) * 0x01020408u >> 24 & 15) << 4 * i;
+    }
   } else {
     for (int i = 0; i < select_each && first + i < n; ++i) bits |= u32(mask[first + i] != 0) << i;
   }
   return bits;
 }
 
-// How many elements of each tile are not zero.
-__global__ void __launch_bounds__(block_threads) count_tiles(const u8* mask, i64 n, i64* counts) {
-  __shared__ int totals[block_threads / 32];
-  const i64 first = i64(blockIdx.x) * select_tile + threadIdx.x * select_each;
-  int count = __popc(nonzero_bits(mask, first, n));
-  for (int d = 16; d > 0; d /= 2) count += __shfl_down_sync(0xffffffff, count, d);
-  if (threadIdx.x % 32 == 0) totals[threadIdx.x / 32] = count;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  i64 sum = 0;
-  for (const int t : totals) sum += t;
-  counts[blockIdx.x] = sum;
+__device__ __forceinline__ u32 warp_sum(u32 count) {
+#pragma unroll
+  for (int d = warp_size / 2; d > 0; d /= 2) count += __shfl_xor_sync(whole_warp, count, d);
+  return count;
 }
 
-// write(rank, position) for each element that is not zero; before[tile] are in front of a tile.
+__global__ void __launch_bounds__(block_threads)
+    count_mask(const u8* mask, i64 n, unsigned long long* total) {
+  const i64 step = i64(gridDim.x) * select_tile;
+  u32 count = 0;
+  for (i64 at = i64(blockIdx.x) * select_tile + threadIdx.x * select_each; at < n; at += step) {
+    count += __popc(nonzero_bits(mask, at, n));
+  }
+  count = warp_sum(count);
+  if (threadIdx.x % warp_size == 0) atomicAdd(total, static_cast<unsigned long long>(count));
+}
+
+// Puts, for the elements that are not zero in their order, what Write reads of each. A warp goes
+// over its part of the mask 32 elements at a time.
 template <class Write>
 __global__ void __launch_bounds__(block_threads)
-    select(const u8* mask, i64 n, const i64* before, const __grid_constant__ Write write) {
-  __shared__ int totals[block_threads / 32];
-  const i64 first = i64(blockIdx.x) * select_tile + threadIdx.x * select_each;
-  u32 bits = nonzero_bits(mask, first, n);
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  int count = __popc(bits), upto = count;
-  for (int d = 1; d < 32; d *= 2) {
-    const int other = __shfl_up_sync(0xffffffff, upto, d);
-    if (lane >= d) upto += other;
-  }
-  if (lane == 31) totals[warp] = upto;
+    select(const u8* mask, i64 n, const __grid_constant__ Carries carries,
+           const __grid_constant__ Write write) {
+  using Item = typename Write::Item;
+  constexpr int rounds = select_each, batch = sizeof(Item) > 4 ? 64 / int(sizeof(Item)) : rounds;
+  __shared__ u32 totals[block_threads / warp_size];
+  __shared__ u64 before_block;
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  const i64 tile = i64(blockIdx.x) * select_tile;
+  const u32 bits = nonzero_bits(mask, tile + threadIdx.x * select_each, n);
+  const u32 count = warp_sum(__popc(bits));
+  if (lane == 0) totals[warp] = count;
+  const u32 both = bits | __shfl_down_sync(whole_warp, bits, 1) << 16;
+  const i64 first = tile + warp * (warp_size * select_each) + lane;
   __syncthreads();
-  i64 rank = before[blockIdx.x] + upto - count;
+  u32 rank = 0;
   for (int w = 0; w < warp; ++w) rank += totals[w];
-  while (bits) {
-    const int i = __ffs(static_cast<int>(bits)) - 1;
-    bits &= bits - 1;
-    write(rank++, first + i);
+#pragma unroll
+  for (int begin = 0; begin < rounds; begin += batch) {
+    Item x[batch];
+    u32 chosen[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      chosen[i] = __shfl_sync(whole_warp, both, 2 * (begin + i));
+      if (chosen[i] >> lane & 1) x[i] = write.read(first + (begin + i) * warp_size);
+    }
+    if (begin == 0) {
+      if (warp == 0) {
+        u64 sum = 0;
+        for (const u32 t : totals) sum += t;
+        const auto before = carry_on<ops::Sum, u64>(carries, 0, blockIdx.x, 1, sum, nullptr);
+        if (lane == 0) before_block = before.group.value + before.in_group;
+      }
+      __syncthreads();
+    }
+    const u64 base = before_block;
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const u32 below = __popc(chosen[i] & ((1u << lane) - 1));
+      if (chosen[i] >> lane & 1) write.put(base + rank + below, x[i]);
+      rank += __popc(chosen[i]);
+    }
   }
 }
 
 struct WritePosition {
+  using Item = i64;
   i64* out;
-  __device__ void operator()(i64 rank, i64 position) const { out[rank] = position; }
+  __device__ i64 read(i64 position) const { return position; }
+  __device__ void put(i64 rank, i64 position) const { out[rank] = position; }
 };
 template <class M>
 struct WriteItem {
+  using Item = M;
   const M* in;
   M* out;
-  __device__ void operator()(i64 rank, i64 position) const { out[rank] = in[position]; }
+  __device__ M read(i64 position) const { return in[position]; }
+  __device__ void put(i64 rank, M x) const { out[rank] = x; }
+};
+struct WriteCoordinates {
+  static constexpr int most_dims = 8;
+  using Item = u32;
+  int ndim;
+  Divisor size[most_dims];
+  i64* out[most_dims];
+  __device__ u32 read(i64 position) const { return static_cast<u32>(position); }
+  __device__ void put(i64 rank, u32 position) const {
+    for (int d = ndim - 1; d > 0; --d) {
+      const u32 next = size[d].divide(position);
+      out[d][rank] = position - next * size[d].divisor;
+      position = next;
+    }
+    out[0][rank] = position;
+  }
 };
 
 // column[i] = position[i] / inner % size.
@@ -551,12 +603,9 @@ struct Mask {
   template <class Write>
   void run(Write write) const {
     const std::int64_t tiles = (n - 1) / select_tile + 1;
-    const Array counts = scratch_array(DType::int64, {tiles});
-    const Array before = scratch_array(DType::int64, {tiles + 1});
-    const auto blocks = static_cast<unsigned>(tiles);
-    count_tiles<<<blocks, block_threads, 0, stream()>>>(data, n, counts.data_as<i64>());
-    scan(false, counts, 0, true, before);
-    select<<<blocks, block_threads, 0, stream()>>>(data, n, before.data_as<i64>(), write);
+    std::optional<Scratch> totals;
+    const Carries carries = carries_of(1, tiles, 1, sizeof(u64), false, totals);
+    select<<<static_cast<unsigned>(tiles), block_threads, 0, stream()>>>(data, n, carries, write);
     check_launch("nonzero");
   }
 };
@@ -565,6 +614,14 @@ struct Mask {
 
 std::int64_t count_nonzero(const Operand& in) {
   if (in.layout->size == 0) return 0;
+  if (in.dtype == DType::bool_ && in.layout->is_contiguous()) {
+    const Mask mask(in);
+    const Flag total(0);
+    count_mask<<<blocks_for(mask.n, select_tile), block_threads, 0, stream()>>>(
+        mask.data, mask.n, total.as<unsigned long long>());
+    check_launch("count_nonzero");
+    return downloaded<std::int64_t>(total.as<void>());
+  }
   const Array result = scratch_array(DType::int64, {});
   std::vector<char> marks(static_cast<std::size_t>(in.layout->ndim()), 1);
   reduce(Reduction::count_nonzero, DType::int64, in,
@@ -578,10 +635,19 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
   if (in.layout->size == 0 || count == 0) return;
   const Mask mask(in);
   if (out.size() == 1) return mask.run(WritePosition{reinterpret_cast<i64*>(out[0].data)});
+  const int ndim = in.layout->ndim();
+  if (ndim <= WriteCoordinates::most_dims && mask.n < std::int64_t{1} << 31) {
+    WriteCoordinates write{ndim, {}, {}};
+    for (int d = 0; d < ndim; ++d) {
+      write.size[d] = Divisor(static_cast<u32>(in.layout->shape[d]));
+      write.out[d] = reinterpret_cast<i64*>(out[static_cast<std::size_t>(d)].data);
+    }
+    return mask.run(write);
+  }
   const Scratch positions(static_cast<std::size_t>(count) * 8);
   mask.run(WritePosition{positions.as<i64>()});
   std::int64_t inner = 1;
-  for (int d = in.layout->ndim() - 1; d >= 0; --d) {
+  for (int d = ndim - 1; d >= 0; --d) {
     const std::int64_t size = in.layout->shape[d];
     unravel<<<blocks_for(count, block_threads * 4), block_threads, 0, stream()>>>(
         positions.as<i64>(), count, inner, size,

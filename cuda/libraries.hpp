@@ -3,8 +3,11 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <library_types.h>
 
 #include <initializer_list>
+
+#include "../cpp/array/dtype.hpp"
 
 namespace arrayx::cuda {
 
@@ -17,6 +20,20 @@ template <class F>
 bool find(void* library, const char* name, F*& function) {
   function = library ? reinterpret_cast<F*>(dlsym(library, name)) : nullptr;
   return function != nullptr;
+}
+
+// What these libraries call a floating dtype.
+inline cudaDataType_t data_type(DType d) {
+  switch (d) {
+    case DType::float32:
+      return CUDA_R_32F;
+    case DType::float64:
+      return CUDA_R_64F;
+    case DType::complex64:
+      return CUDA_C_32F;
+    default:
+      return CUDA_C_64F;
+  }
 }
 
 }  // namespace arrayx::cuda

@@ -62,16 +62,17 @@ struct Loop {
 };
 
 // offset[e][k] += where element at[e] of the loop's dimensions from `first` on lies in operand k.
-template <int Elements, int Operands>
+// Offsets of 32 bits take half the instructions.
+template <int Elements, int Operands, class Offset>
 __device__ __forceinline__ void locate(const Loop& loop, int first, u32 (&at)[Elements],
-                                       i64 (&offset)[Elements][Operands]) {
+                                       Offset (&offset)[Elements][Operands]) {
   const auto step = [&](const LoopDim& dim) {
 #pragma unroll
     for (int e = 0; e < Elements; ++e) {
       const u32 next = dim.size.divide(at[e]);
-      const i64 index = at[e] - next * dim.size.divisor;
+      const auto index = Offset(at[e] - next * dim.size.divisor);
 #pragma unroll
-      for (int k = 0; k < Operands; ++k) offset[e][k] += index * dim.stride[k];
+      for (int k = 0; k < Operands; ++k) offset[e][k] += index * Offset(dim.stride[k]);
       at[e] = next;
     }
   };
@@ -79,7 +80,7 @@ __device__ __forceinline__ void locate(const Loop& loop, int first, u32 (&at)[El
 #pragma unroll
     for (int e = 0; e < Elements; ++e) {
 #pragma unroll
-      for (int k = 0; k < Operands; ++k) offset[e][k] += i64(at[e]) * dim.stride[k];
+      for (int k = 0; k < Operands; ++k) offset[e][k] += Offset(at[e]) * Offset(dim.stride[k]);
     }
   };
   const int last = loop.ndim - 1;

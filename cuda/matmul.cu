@@ -1,8 +1,6 @@
 // Matrix products: cuBLAS, opened on first use, for floating dtypes; a tiled kernel of our own for
-// integers, and for all dtypes where there is no cuBLAS.
-#include <mutex>
-#include <vector>
-
+// integers and small matrices, and for all where there is no cuBLAS.
+#include "blas.hpp"
 #include "libraries.hpp"
 #include "loop.hpp"
 
@@ -131,62 +129,8 @@ void multiply_tiled(DType d, Product p, std::int64_t batches) {
 
 // ---- cuBLAS -------------------------------------------------------------------------------------
 
-// Its declarations that are used here; the numbers are those of cublas_api.h.
-using Handle = void*;
-constexpr int op_none = 0, op_transpose = 1, compute_32f = 68, compute_64f = 70, algo_default = -1;
-
-struct Cublas {
-  int (*create)(Handle*) = nullptr;
-  int (*set_stream)(Handle, cudaStream_t) = nullptr;
-  int (*gemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*,
-              cudaDataType_t, std::int64_t, long long, const void*, cudaDataType_t, std::int64_t,
-              long long, const void*, void*, cudaDataType_t, std::int64_t, long long, std::int64_t,
-              int, int) = nullptr;
-  std::vector<Handle> handles;  // by device
-  std::mutex mutex;
-
-  Cublas() {
-    void* const library = open_library("libcublas.so.13", {"libcublasLt.so.13"});
-    if (!find(library, "cublasCreate_v2", create) ||
-        !find(library, "cublasSetStream_v2", set_stream) ||
-        !find(library, "cublasGemmStridedBatchedEx_64", gemm)) {
-      gemm = nullptr;
-    }
-  }
-
-  Handle handle() {
-    const std::size_t device = static_cast<std::size_t>(properties().index);
-    const std::lock_guard lock(mutex);
-    if (handles.size() <= device) handles.resize(device + 1);
-    Handle& h = handles[device];
-    if (!h) {
-      if (create(&h) != 0) raise(ErrorKind::runtime, "cuBLAS could not be started");
-      if (set_stream(h, stream()) != 0) raise(ErrorKind::runtime, "cuBLAS refused the stream");
-    }
-    return h;
-  }
-};
-Cublas& cublas() {
-  static Cublas* const library = new Cublas;
-  return *library;
-}
-
-struct Type {
-  cudaDataType_t data;
-  int compute;
-};
-Type cublas_type(DType d) {
-  switch (d) {
-    case DType::float32:
-      return {CUDA_R_32F, compute_32f};
-    case DType::float64:
-      return {CUDA_R_64F, compute_64f};
-    case DType::complex64:
-      return {CUDA_C_32F, compute_32f};
-    default:
-      return {CUDA_C_64F, compute_64f};
-  }
-}
+// The numbers are those of cublas_api.h.
+constexpr int compute_32f = 68, compute_64f = 70, algo_default = -1;
 
 // A row-major matrix as cuBLAS may read it: rows or columns are contiguous.
 bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step,
@@ -197,18 +141,19 @@ bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_st
 
 void multiply_cublas(DType d, const Product& p, std::int64_t batches) {
   Cublas& library = cublas();
-  const Type type = cublas_type(d);
+  const cudaDataType_t type = data_type(d);
+  const bool single = real_dtype(d) == DType::float32;
   alignas(16) double one[2] = {1, 0}, zero[2] = {0, 0};
   alignas(16) float one_f[2] = {1, 0}, zero_f[2] = {0, 0};
-  const bool single = type.compute == compute_32f;
   // cuBLAS is column-major: out' = b' a'.
   const bool a_rows = p.a_column == 1 && p.a_row >= p.k, b_rows = p.b_column == 1 && p.b_row >= p.n;
   const int status = library.gemm(
-      library.handle(), b_rows ? op_none : op_transpose, a_rows ? op_none : op_transpose, p.n, p.m,
-      p.k, single ? static_cast<const void*>(one_f) : one, p.b, type.data,
-      b_rows ? p.b_row : p.b_column, p.b_batch, p.a, type.data, a_rows ? p.a_row : p.a_column,
-      p.a_batch, single ? static_cast<const void*>(zero_f) : zero, p.out, type.data, p.out_row,
-      p.out_batch, batches, type.compute, algo_default);
+      library.handle(), b_rows ? Cublas::op_none : Cublas::op_transpose,
+      a_rows ? Cublas::op_none : Cublas::op_transpose, p.n, p.m, p.k,
+      single ? static_cast<const void*>(one_f) : one, p.b, type, b_rows ? p.b_row : p.b_column,
+      p.b_batch, p.a, type, a_rows ? p.a_row : p.a_column, p.a_batch,
+      single ? static_cast<const void*>(zero_f) : zero, p.out, type, p.out_row, p.out_batch,
+      batches, single ? compute_32f : compute_64f, algo_default);
   if (status != 0) raise(ErrorKind::runtime, "matmul: cuBLAS failed with status ", status);
 }
 
@@ -239,7 +184,10 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   if (p.k == 0) return copy(Element::of(std::int8_t{0}), out);
   Array a_copy, b_copy;
   Operand left = a, right = b;
-  const bool by_cublas = is_floating(out.dtype) && cublas().gemm != nullptr;
+  // cuBLAS rounds by the layout; small products have the same bits in all of them.
+  constexpr std::int64_t small = 24;
+  const bool by_cublas =
+      is_floating(out.dtype) && std::max({p.m, p.n, p.k}) > small && cublas().gemm != nullptr;
   const auto prepare = [&](Operand& x, Array& holder, std::int64_t rows, std::int64_t columns) {
     const std::int64_t row = x.layout->strides[n - 2], column = x.layout->strides[n - 1];
     if (has_aligned_elements(x) && (!by_cublas || is_blas_matrix(rows, columns, row, column))) {

@@ -13,12 +13,14 @@ namespace {
 // Reduced dimensions are merged, from the last one backwards, until this many elements are
 // together.
 constexpr std::int64_t least_group = 1024;
-constexpr int most_chunks_per_unit = 32;
+// … or so many, where a dimension that is kept lies in between: then they are far from each other.
+constexpr std::int64_t least_apart = 16;
 
 const ReduceTable& reduce_table() {
   static const ReduceTable* const table = [] {
     auto* t = new ReduceTable;
     fill_sums(*t);
+    fill_products(*t);
     fill_extremes(*t);
     fill_positions(*t);
     fill_conditions(*t);
@@ -79,43 +81,149 @@ bool fits(const Pass& p) {
          (p.group.ndim() == 1 || n <= most_counted);
 }
 
-// Joins partial results at in[outputs][n], `bytes` each, into loop.out.
-void launch_merges(const Pass& p, ReduceLoop loop, const char* in, std::int64_t n) {
-  const std::int64_t bytes = p.kernels->accumulator_bytes;
-  std::vector<Scratch> partial;
-  while (true) {
-    const std::int64_t segments = (n - 1) / merged_at_once + 1;
-    ReduceLoop stage = loop;
-    stage.in = in;
-    stage.n = n;
-    stage.units = Divisor(static_cast<u32>(segments));
-    stage.unit_stride = bytes;
-    stage.is_final = segments == 1;
-    if (segments > 1) {
-      partial.emplace_back(static_cast<std::size_t>(loop.outputs * segments * bytes));
-      stage.out = partial.back().as<char>();
-      stage.kept_dims = 1;
-      stage.kept[0].size = Divisor(loop.outputs);
-      stage.kept[0].stride[2] = segments * bytes;
-    }
-    void* arguments[] = {&stage};
-    const std::int64_t quarter = (std::min<std::int64_t>(n, merged_at_once) + 3) / 4;
-    const auto threads = static_cast<unsigned>((quarter + 31) / 32 * 32);
-    check(cudaLaunchKernel(p.kernels->merge, dim3(static_cast<unsigned>(loop.outputs * segments)),
-                           dim3(threads), arguments, 0, stream()),
-          p.verb);
-    if (segments == 1) return;
-    in = stage.out;
-    n = segments;
+// How a pass is cut: a grid, and in `loop` the units, which are a power of two of chunks where the
+// order of the elements matters.
+struct Launch {
+  const void* kernel;
+  std::int64_t blocks = 1;
+  dim3 threads = dim3(block_threads);
+  std::size_t shared_bytes = 0;
+  std::int64_t units = 1;
+};
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return (a - 1) / b + 1;
+}
+std::int64_t power_of_two(std::int64_t least) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+}
+int log2_of(std::int64_t power) {
+  return std::countr_zero(static_cast<std::uint64_t>(power));
+}
+
+// Elements of a unit, cut where `each` are together: as many units as make about so many blocks,
+// where one makes `blocks`; no more than `joiners` threads can take.
+std::int64_t unit_elements(std::int64_t n, std::int64_t each, std::int64_t blocks,
+                           std::int64_t wanted_blocks, std::int64_t joiners, bool powers) {
+  const std::int64_t pieces = ceil_divide(n, each);
+  if (blocks > most_joined) return each * (powers ? power_of_two(pieces) : pieces);
+  const std::int64_t wanted = std::max<std::int64_t>(wanted_blocks / blocks, 1);
+  const std::int64_t least = ceil_divide(pieces, joiners * joined_run);
+  std::int64_t together = std::max(ceil_divide(pieces, wanted), least);
+  if (powers) together = std::max(power_of_two(together + 1) / 2, power_of_two(least));
+  return each * together;
+}
+
+// Threads read along the reduced dimensions.
+Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
+  const ReduceKernels& k = *p.kernels;
+  const std::int64_t n = loop.n, outputs = loop.outputs,
+                     multiprocessors = properties().multiprocessors;
+  const std::int64_t lanes = packs ? k.lanes : 1, loads = ceil_divide(n, lanes);
+  Launch l;
+  if (loads <= 32 && p.group.ndim() == 1 && (aligned || !packs) &&
+      (!k.ordered || n <= reduce_lanes)) {
+    l.kernel = packs ? k.short_rows : k.short_rows_any;
+    loop.width_log2 = log2_of(power_of_two(loads));
+    l.blocks = ceil_divide(outputs, (block_threads >> loop.width_log2) * short_rows_at_once);
+    return l;
   }
+  // Threads that read a row or, of an ordered reduction, a chunk: fewer of them, with more elements
+  // each, spend less on what each row costs.
+  const std::int64_t multiple = multiprocessors * 1024;
+  l.kernel = packs ? k.rows : k.rows_any;
+  std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
+  if (k.ordered && n <= reduce_chunk && outputs * k.narrow_width >= multiple &&
+      (packs || k.accumulator_bytes == 4)) {
+    l.kernel = packs ? k.narrow_rows : k.narrow_rows_any;
+    width = k.narrow_width;
+  }
+  if (!k.ordered) {
+    while (width > 4 && width * 16 > loads && outputs * width >= 2 * multiple) width /= 2;
+  }
+  width = std::min(width, power_of_two(loads));
+  loop.width_log2 = log2_of(width);
+  const std::int64_t groups = block_threads / width;
+  if (k.ordered) {
+    const std::int64_t wanted = multiprocessors * 24 * 32 / width;
+    loop.per_unit = unit_elements(n, reduce_chunk, outputs, wanted, block_threads * groups, true);
+    const std::int64_t units = ceil_divide(n, loop.per_unit);
+    loop.whole_block = units > 1;
+    if (!loop.whole_block) {
+      l.blocks = ceil_divide(outputs, groups);
+      return l;
+    }
+    const std::int64_t in_block = std::min(groups, power_of_two(units));
+    l.threads = dim3(static_cast<unsigned>(std::max<std::int64_t>(in_block * width, 32)));
+    l.units = ceil_divide(units, std::int64_t{l.threads.x} / width);
+  } else {
+    loop.per_unit = n + lanes;
+    if (loads <= 32 * 16 || outputs >= multiprocessors * 32) {
+      l.blocks = ceil_divide(outputs, groups);
+      return l;
+    }
+    loop.whole_block = true;
+    loop.per_unit = unit_elements(n + lanes - 1, block_threads * lanes * 8, outputs,
+                                  multiprocessors * 6, block_threads, false);
+    l.units = ceil_divide(n + lanes - 1, loop.per_unit);
+  }
+  l.blocks = outputs * l.units;
+  return l;
+}
+
+// Threads side by side read along the last kept dimension, of m columns; of packs, if `vector`.
+Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector) {
+  const ReduceKernels& k = *p.kernels;
+  const std::int64_t n = loop.n, multiprocessors = properties().multiprocessors;
+  const std::int64_t outer = std::int64_t{loop.outputs} / m;
+  Launch l;
+  std::int64_t x, y, wide, columns;
+  if (k.ordered) {
+    columns = k.columns_per_thread;
+    wide = ceil_divide(m, columns);
+    // Lanes of a thread, and with them how many threads a chunk takes; the others go side by side.
+    const std::int64_t lanes = std::min<std::int64_t>(n, reduce_lanes);
+    const int form = wide >= 32 || lanes <= 16 ? 0 : wide >= 4 ? 1 : 2;
+    const int per_thread = form == 0 ? 16 : form == 1 ? 4 : 1;
+    l.kernel = k.columns[form];
+    y = power_of_two(ceil_divide(lanes, per_thread));
+    x = std::min(block_threads / y, power_of_two(wide));
+  } else {
+    columns = vector ? k.columns_per_thread : 1;
+    wide = ceil_divide(m, columns);
+    l.kernel = k.columns[vector ? 0 : 1];
+    // Threads side by side first; others for other rows where those are too few, and have eight.
+    x = std::min<std::int64_t>(block_threads, power_of_two(wide));
+    y = block_threads / x;
+    while (y > 1 && y * 8 >= 2 * n) y /= 2;
+    while (x > 32 && outer * ceil_divide(wide, x) < multiprocessors * 8 && n >= y * 16) {
+      x /= 2;
+      y *= 2;
+    }
+  }
+  const std::int64_t tiles = ceil_divide(wide, x),
+                     joiners = std::max<std::int64_t>(1, x * y / power_of_two(x * columns));
+  loop.vector = vector;
+  loop.tiles = Divisor(static_cast<u32>(tiles));
+  loop.per_unit =
+      k.ordered ? unit_elements(n, reduce_chunk, outer * tiles, multiprocessors * 3, joiners, true)
+                : unit_elements(n, y * 8, outer * tiles, multiprocessors * 8, joiners, false);
+  l.units = ceil_divide(n, loop.per_unit);
+  l.blocks = outer * tiles * l.units;
+  l.threads = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
+  const std::int64_t row = x * k.accumulator_bytes;
+  const auto chunks = static_cast<std::uint64_t>(loop.per_unit / reduce_chunk);
+  l.shared_bytes = static_cast<std::size_t>(
+      k.ordered ? row * columns * (y + (chunks > 1 ? std::bit_width(chunks) : 0))
+                : row * std::min<std::int64_t>(columns, 4) * (y / 2));
+  return l;
 }
 
 void run_pass(const Pass& p) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t n = p.group.count(), outputs = p.kept.count();
   const int last = p.kept.ndim() - 1;
-  const std::int64_t chunks = (n - 1) / reduce_chunk + 1;
-  if (outputs > most_counted / std::min<std::int64_t>(chunks, 1 << 20) && outputs > 1) {
+  if (outputs > most_counted && outputs > 1) {
     // Halves of the outputs, which do not depend on each other.
     int longest = 0;
     for (int d = 1; d <= last; ++d) {
@@ -135,12 +243,11 @@ void run_pass(const Pass& p) {
   loop.in = p.in;
   loop.center = p.center;
   loop.out = p.out;
+  loop.partial = nullptr;
   loop.n = n;
   loop.outputs = static_cast<u32>(outputs);
-  loop.unit_stride = k.accumulator_bytes;
-  loop.vector = false;
   loop.width_log2 = 5;
-  loop.chunks_per_unit = 1;
+  loop.whole_block = loop.vector = false;
   const int kept_operands[] = {2, 1, 0}, kept_sizes[] = {p.itemsize, p.center_size, p.out_size};
   set_dims(loop.kept, loop.kept_dims, p.kept, kept_operands, kept_sizes, 3);
   const int group_operand[] = {0}, group_size[] = {p.itemsize};
@@ -157,62 +264,35 @@ void run_pass(const Pass& p) {
   };
   const bool by_columns = m > 1 && kept_step != 0 && n > 1 &&
                           (step == 0 || detail::magnitude(kept_step) < detail::magnitude(step));
-  std::int64_t units = chunks;
-  const void* kernel;
-  dim3 blocks, threads;
-  std::size_t shared_bytes = 0;
+  Launch l;
   if (by_columns) {
     const int columns = k.columns_per_thread;
-    // Lanes of a thread, and with them how many threads a chunk takes; the others go side by side.
-    const std::int64_t lanes = std::min<std::int64_t>(n, reduce_lanes);
-    const std::int64_t wide = (m - 1) / columns + 1;
-    const int form = wide >= 32 || lanes <= 16 ? 0 : wide >= 4 ? 1 : 2;
-    const int per_thread = form == 0 ? 16 : form == 1 ? 4 : 1;
-    const auto y = std::bit_ceil(static_cast<std::uint64_t>((lanes - 1) / per_thread + 1));
-    const auto x =
-        std::min<std::uint64_t>(block_threads / y, std::bit_ceil(static_cast<std::uint64_t>(wide)));
-    threads = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
-    const std::int64_t tiles = (m - 1) / static_cast<std::int64_t>(x * columns) + 1;
-    loop.tiles = Divisor(static_cast<u32>(tiles));
-    loop.vector = kept_step == 1 && m % columns == 0 && is_vector(columns);
-    for (int d = 0; d < p.group.ndim(); ++d) loop.vector &= p.group.stride[0][d] % columns == 0;
-    kernel = k.columns[form];
-    blocks = dim3(static_cast<unsigned>(outputs / m * tiles * units));
-    shared_bytes = x * y * columns * k.accumulator_bytes;
+    bool vector = kept_step == 1 && m % columns == 0 && is_vector(columns);
+    for (int d = 0; d < p.group.ndim(); ++d) vector &= p.group.stride[0][d] % columns == 0;
+    l = cut_columns(p, loop, m, vector);
   } else {
-    const bool packs = p.group.ndim() == 1 && step == 1 && is_vector(k.lanes) &&
-                       (outputs == 1 || (kept_step % k.lanes == 0 && n % k.lanes == 0));
-    const int lanes = packs ? k.lanes : 1;
-    kernel = packs ? k.rows : k.rows_any;
-    if (n < 32 * lanes) {
-      loop.width_log2 = std::bit_width(static_cast<std::uint64_t>((n - 1) / lanes));
-    }
-    const std::int64_t enough = std::int64_t{properties().multiprocessors} * 48;
-    while (loop.chunks_per_unit < most_chunks_per_unit && units > 1 &&
-           (units > merged_at_once || outputs * ((units + 1) / 2) >= enough)) {
-      loop.chunks_per_unit *= 2;
-      units = (chunks - 1) / loop.chunks_per_unit + 1;
-    }
-    threads = dim3(block_threads);
-    const std::int64_t per_block = block_threads >> loop.width_log2;
-    blocks = dim3(static_cast<unsigned>((outputs * units - 1) / per_block + 1));
+    const bool runs = p.group.ndim() == 1 && step == 1;
+    const bool aligned = is_vector(k.lanes) && (outputs == 1 || kept_step % k.lanes == 0);
+    l = cut_rows(p, loop, runs && (aligned || (!k.ordered && n >= k.lanes)), aligned);
   }
-  loop.units = Divisor(static_cast<u32>(units));
-  loop.is_final = units == 1;
-  const ReduceLoop whole = loop;
+  loop.units = Divisor(static_cast<u32>(l.units));
   std::optional<Scratch> partial;
-  if (units > 1) {  // [output][unit], outputs in the order of the kept dimensions
-    partial.emplace(static_cast<std::size_t>(outputs * units * k.accumulator_bytes));
-    loop.out = partial->as<char>();
-    std::int64_t stride = units * k.accumulator_bytes;
+  if (l.units > 1) {  // columns: [the outer ones][unit][column], rows: [output][unit]
+    const std::int64_t bytes = k.accumulator_bytes;
+    partial.emplace(static_cast<std::size_t>(outputs * l.units * bytes));
+    loop.partial = partial->as<char>();
+    loop.unit_stride = by_columns ? m * bytes : bytes;
+    std::int64_t stride = by_columns ? bytes : l.units * bytes;
     for (int d = 0; d < loop.kept_dims; ++d) {
-      loop.kept[d].stride[2] = stride;
+      loop.kept[d].stride[3] = stride;
       stride *= loop.kept[d].size.divisor;
+      if (d == 0 && by_columns) stride *= l.units;
     }
   }
   void* arguments[] = {&loop};
-  check(cudaLaunchKernel(kernel, blocks, threads, arguments, shared_bytes, stream()), p.verb);
-  if (units > 1) launch_merges(p, whole, loop.out, units);
+  check(cudaLaunchKernel(l.kernel, dim3(static_cast<unsigned>(l.blocks)), l.threads, arguments,
+                         l.shared_bytes, stream()),
+        p.verb);
 }
 
 // Every element of out becomes the reduction of nothing.
@@ -318,9 +398,13 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     // The next group: dimensions [begin, end) that are marked, kept ones in between.
     int begin = end;
     std::int64_t n = 1;
-    while (begin > 0 && n < least_group) {
-      --begin;
-      if (state[begin]) n *= layout.shape[begin];
+    bool apart = false;
+    for (; begin > 0 && n < (apart ? least_apart : least_group); --begin) {
+      if (state[begin - 1]) {
+        n *= layout.shape[begin - 1];
+      } else {
+        apart |= n > 1 && layout.shape[begin - 1] > 1;
+      }
     }
     bool more = false;
     for (int i = 0; i < begin; ++i) more |= state[i] != 0 && layout.shape[i] > 1;

@@ -1,221 +1,238 @@
-// Running sums and products. A line is cut into segments whose length depends on the shape alone;
-// the totals of the segments are scanned in the same way, and each segment goes on from its own.
-#include <vector>
+// Running sums and products. The order of the additions depends on the place in a line alone:
+// packs of 16 bytes, one element after the other; 32 packs, of each pair, four, eight … of which
+// the upper half adds the total of the lower half; 32 of those after each other and so on, as
+// carries.cuh says. A block has a piece of one or of several lines.
+#include <bit>
 
 #include "../cpp/ops/reductions.hpp"
-#include "loop.hpp"
+#include "carries.cuh"
 
 namespace arrayx::cuda {
 
 namespace {
 
-constexpr int warp_size = 32;
+constexpr int packs_of_thread = 4;
+constexpr int block_packs_log2 = 10;
+constexpr int block_packs = block_threads * packs_of_thread;
+static_assert(block_packs == 1 << block_packs_log2);
+constexpr int slot_count = block_packs + block_packs / warp_size;  // see slot()
+constexpr int column_bytes = 64;  // of neighbouring lines that a block takes
+
+template <class A>
+inline constexpr int elements_of_pack = sizeof(A) < 4 ? 4 : pack_bytes / int(sizeof(A));
 
 struct ScanLoop {
   const char* in;
   char* out;
-  const char* carry;      // what stands before each segment, or null
-  i64 carry_step;         // bytes from segment to segment
-  i64 n, length;          // elements of a line, and of a segment
+  Carries carries;
+  i64 n;                  // elements of a line
   i64 in_step, out_step;  // bytes along a line
-  Divisor segments;       // of a line
   u32 lines;
+  u32 pieces;      // of a line
+  Divisor inner;   // what blocks count first: pieces, or groups of lines where those are neighbours
+  int packs_log2;  // of a piece
+  bool neighbours;  // consecutive threads take neighbouring lines
+  bool walks;       // a block takes all pieces of its lines
+  DType dtype;      // of in
+  bool converts;
   int dims;
-  LoopDim dim[Loop::inline_dims];  // kept ones, innermost first: stride[0] of in, [1] of carry, [2]
-                                   // of out
-  bool vector;                     // both sides lie in aligned packs
+  LoopDim dim[Loop::inline_dims];  // of the lines, innermost first: stride[0] of in, [1] of out
 };
 
-struct LinePlace {
-  i64 in, carry, out;
-};
-__device__ __forceinline__ LinePlace locate_line(const ScanLoop& loop, u32 line) {
-  LinePlace place{0, 0, 0};
-  for (int d = 0; d < loop.dims; ++d) {
-    const u32 next = d + 1 < loop.dims ? loop.dim[d].size.divide(line) : 0;
-    const i64 index = line - next * loop.dim[d].size.divisor;
-    place.in += index * loop.dim[d].stride[0];
-    place.carry += index * loop.dim[d].stride[1];
-    place.out += index * loop.dim[d].stride[2];
+// In bytes; of in or, side 1, of out.
+__device__ __forceinline__ i64 locate_line(const ScanLoop& loop, u32 line, int side) {
+  i64 offset = 0;
+  for (int d = 0; d < loop.dims - 1; ++d) {
+    const u32 next = loop.dim[d].size.divide(line);
+    offset += (line - next * loop.dim[d].size.divisor) * loop.dim[d].stride[side];
     line = next;
   }
-  return place;
+  return offset + line * loop.dim[loop.dims - 1].stride[side];
 }
 
-template <class A>
-__device__ __forceinline__ A lane_below(A x, int distance) {
-  u32 words[(sizeof(A) + 3) / 4] = {};
-  memcpy(words, &x, sizeof x);
+// Where pack s of a block's piece is kept: [line][pack], spread over the banks.
+__device__ __forceinline__ int slot(int s) {
+  return s + s / warp_size;
+}
+
+template <bool Packed, class A>
+__device__ __forceinline__ void load_pack(const ScanLoop& loop, const char* p, int count,
+                                          A (&x)[elements_of_pack<A>]) {
+  constexpr int E = elements_of_pack<A>;
+  if (Packed && count == E) {
+    const auto pack = *reinterpret_cast<const Pack<A, E>*>(p);
 #pragma unroll
-  for (u32& word : words) word = __shfl_up_sync(0xffffffff, word, distance);
-  memcpy(&x, words, sizeof x);
-  return x;
+    for (int i = 0; i < E; ++i) x[i] = pack.v[i];
+  } else if (!Packed && loop.converts && count > 0) {
+    i64 offset[E];
+#pragma unroll
+    for (int i = 0; i < E; ++i) offset[i] = min(i, count - 1) * loop.in_step;
+    load_converted<A, true>(p, offset, loop.dtype, x);
+  } else {
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+      if (i < count) x[i] = *reinterpret_cast<const A*>(p + i * loop.in_step);
+    }
+  }
+}
+template <bool Packed, class A>
+__device__ __forceinline__ void store_pack(const ScanLoop& loop, char* p, int count,
+                                           const A (&x)[elements_of_pack<A>]) {
+  constexpr int E = elements_of_pack<A>;
+  if (Packed && count == E) {
+    Pack<A, E> pack;
+#pragma unroll
+    for (int i = 0; i < E; ++i) pack.v[i] = x[i];
+    *reinterpret_cast<Pack<A, E>*>(p) = pack;
+  } else {
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+      if (i < count) *reinterpret_cast<A*>(p + i * loop.out_step) = x[i];
+    }
+  }
 }
 
-// A block has a segment of a line, which it takes in pieces.
-template <class Op, class A>
-__global__ void __launch_bounds__(block_threads) scan_rows(const __grid_constant__ ScanLoop loop) {
-  constexpr int N = pack_bytes / int(sizeof(A)), packs = sizeof(A) < 4 ? 1 : 2, each = N * packs;
-  constexpr int warps = block_threads / warp_size;
-  __shared__ __align__(16) unsigned char shared[(warps + 1) * sizeof(A)];
-  A* const totals = reinterpret_cast<A*>(shared);  // of the warps, then of all that came before
-  const u32 line = loop.segments.divide(blockIdx.x);
-  const u32 segment = blockIdx.x - line * loop.segments.divisor;
-  const LinePlace place = locate_line(loop, line);
-  const i64 begin = segment * loop.length, end = min(loop.n, begin + loop.length);
-  const char* const in = loop.in + place.in;
-  char* const out = loop.out + place.out;
+// Packed: packs are one load and one store each.
+template <class Op, class A, bool Packed>
+__global__ void __launch_bounds__(block_threads, sizeof(A) > 8   ? 3
+                                                 : sizeof(A) > 4 ? 4
+                                                                 : 5)
+    scan_lines(const __grid_constant__ ScanLoop loop) {
+  constexpr int E = elements_of_pack<A>, warps = block_threads / warp_size;
+  constexpr int rows = block_packs / warp_size, warp_rows = rows / warps;
+  // Of each pack its total, then what stands before it in its row; of each row the same in its
+  // group of rows; of each line what stands before that group, and what a walk keeps.
+  __shared__ __align__(16) unsigned char slot_bytes[slot_count * sizeof(A)];
+  __shared__ __align__(16) unsigned char row_bytes[rows * sizeof(A)];
+  __shared__ __align__(16) unsigned char outside_bytes[rows * sizeof(A)];
+  __shared__ __align__(16) unsigned char walked_bytes[rows * most_levels * sizeof(A)];
+  A* const slots = reinterpret_cast<A*>(slot_bytes);
+  A* const before_row = reinterpret_cast<A*>(row_bytes);
+  A* const outside = reinterpret_cast<A*>(outside_bytes);
+  A* const walked = reinterpret_cast<A*>(walked_bytes);
+
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-  bool carries = loop.carry != nullptr && segment > 0;
-  A carry{};
-  if (carries) {
-    carry = *reinterpret_cast<const A*>(loop.carry + place.carry + segment * loop.carry_step);
-  }
-  for (i64 piece = begin; piece < end; piece += block_threads * each) {
-    const i64 first = piece + threadIdx.x * each;
-    const int count = static_cast<int>(max(i64(0), min(i64(each), end - first)));
-    A x[each] = {};
-    if (loop.vector && count == each) {
+  const int packs_log2 = loop.packs_log2, lines_log2 = block_packs_log2 - packs_log2;
+  const int packs = 1 << packs_log2, lines = 1 << lines_log2, line_rows = packs / warp_size;
+  const u32 outer = loop.walks ? blockIdx.x : loop.inner.divide(blockIdx.x);
+  const u32 inner = loop.walks ? 0 : blockIdx.x - outer * loop.inner.divisor;
+  const u32 first_line = (loop.walks || !loop.neighbours ? outer : inner) << lines_log2;
+  u32 piece = loop.walks ? 0 : loop.neighbours ? outer : inner;
+  const u32 end = loop.walks ? loop.pieces : piece + 1;
+  const auto line_of = [&](int s) { return loop.neighbours ? s & (lines - 1) : s >> packs_log2; };
+  const auto pack_of = [&](int s) { return loop.neighbours ? s >> lines_log2 : s & (packs - 1); };
+  // The first element of a thread's pack, and how many it has.
+  const auto first_of = [&](int s) { return ((i64(piece) << packs_log2) + pack_of(s)) * E; };
+  const auto count_of = [&](int s) {
+    if (first_line + line_of(s) >= loop.lines) return 0;
+    return static_cast<int>(max(i64(0), min(i64(E), loop.n - first_of(s))));
+  };
+  while (true) {
+    A x[packs_of_thread][E] = {};
 #pragma unroll
-      for (int p = 0; p < packs; ++p) {
-        const auto pack =
-            *reinterpret_cast<const Pack<A, N>*>(in + (first + p * N) * i64(sizeof(A)));
-#pragma unroll
-        for (int i = 0; i < N; ++i) x[p * N + i] = pack.v[i];
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < each; ++i) {
-        if (i < count) x[i] = *reinterpret_cast<const A*>(in + (first + i) * loop.in_step);
-      }
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const int s = p * block_threads + threadIdx.x, count = count_of(s);
+      if (count == 0) continue;
+      const i64 offset = locate_line(loop, first_line + line_of(s), 0) + first_of(s) * loop.in_step;
+      load_pack<Packed>(loop, loop.in + offset, count, x[p]);
     }
 #pragma unroll
-    for (int i = 1; i < each; ++i) x[i] = Op::combine(x[i - 1], x[i]);
-    A total = x[each - 1];  // of this thread and those before it in the warp
-    for (int d = 1; d < warp_size; d *= 2) {
-      const A other = lane_below(total, d);
-      if (lane >= d) total = Op::combine(other, total);
-    }
-    if (lane == warp_size - 1) totals[warp] = total;
-    __syncthreads();
-    A before = carry;  // of everything in front of this thread, if there is anything
-    bool has_before = carries;
-    for (int w = 0; w < warp; ++w) {
-      before = has_before ? Op::combine(before, totals[w]) : totals[w];
-      has_before = true;
-    }
-    if (threadIdx.x == block_threads - 1) {
-      totals[warps] = has_before ? Op::combine(before, totals[warp]) : totals[warp];
-    }
-    const A lower = lane_below(total, 1);
-    if (lane > 0) {
-      before = has_before ? Op::combine(before, lower) : lower;
-      has_before = true;
-    }
-    if (has_before) {
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const int s = p * block_threads + threadIdx.x;
 #pragma unroll
-      for (int i = 0; i < each; ++i) x[i] = Op::combine(before, x[i]);
-    }
-    if (loop.vector && count == each) {
-#pragma unroll
-      for (int p = 0; p < packs; ++p) {
-        Pack<A, N> pack;
-#pragma unroll
-        for (int i = 0; i < N; ++i) pack.v[i] = x[p * N + i];
-        *reinterpret_cast<Pack<A, N>*>(out + (first + p * N) * i64(sizeof(A))) = pack;
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < each; ++i) {
-        if (i < count) *reinterpret_cast<A*>(out + (first + i) * loop.out_step) = x[i];
-      }
+      for (int i = 1; i < E; ++i) x[p][i] = Op::combine(x[p][i - 1], x[p][i]);
+      slots[slot(line_of(s) << packs_log2 | pack_of(s))] = x[p][E - 1];
     }
     __syncthreads();
-    carry = totals[warps];
-    carries = true;
+    const int first_row = warp * warp_rows;
+    A total[warp_rows];
+#pragma unroll
+    for (int i = 0; i < warp_rows; ++i) total[i] = slots[slot((first_row + i) * warp_size + lane)];
+#pragma unroll
+    for (int d = 0; d < group_log2; ++d) {
+      if (d >= packs_log2) break;
+#pragma unroll
+      for (int i = 0; i < warp_rows; ++i) {
+        const A lower = from_lane(total[i], ((lane >> d << d) - 1) & (warp_size - 1));
+        if (lane >> d & 1) total[i] = Op::combine(lower, total[i]);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < warp_rows; ++i) {
+      slots[slot((first_row + i) * warp_size + lane)] =
+          from_lane(total[i], lane > 0 ? lane - 1 : 0);
+      if (lane == warp_size - 1) before_row[first_row + i] = total[i];
+    }
+    __syncthreads();
+    if (loop.carries.levels > 0) {
+      for (int line = warp; line < lines && first_line + line < loop.lines; line += warps) {
+        const A item = lane < line_rows ? before_row[line * line_rows + lane] : A{};
+        const auto before = carry_on<Op>(loop.carries, first_line + line, i64(piece) * line_rows,
+                                         line_rows, item, walked + line * most_levels);
+        if (lane < line_rows) before_row[line * line_rows + lane] = before.in_group;
+        if (lane == 0) outside[line] = before.group.value;
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const int s = p * block_threads + threadIdx.x, count = count_of(s);
+      if (count == 0) continue;
+      const int at = line_of(s) << packs_log2 | pack_of(s);
+      const u32 row = piece * line_rows + pack_of(s) / warp_size;  // of the line
+      Running<Op, A> before{outside[line_of(s) % rows], row >= warp_size};
+      if (row % warp_size > 0) before.then(before_row[at / warp_size]);
+      if (pack_of(s) % warp_size > 0) before.then(slots[slot(at)]);
+      if (before.any) {
+#pragma unroll
+        for (int i = 0; i < E; ++i) x[p][i] = Op::combine(before.value, x[p][i]);
+      }
+      const i64 offset =
+          locate_line(loop, first_line + line_of(s), 1) + first_of(s) * loop.out_step;
+      store_pack<Packed>(loop, loop.out + offset, count, x[p]);
+    }
+    if (++piece >= end) return;
+    __syncthreads();
   }
 }
 
-// A thread has a segment of a line; lines are neighbours in memory.
-template <class Op, class A>
-__global__ void __launch_bounds__(block_threads)
-    scan_columns(const __grid_constant__ ScanLoop loop) {
-  constexpr int batch = sizeof(A) > 8 ? 4 : 8;
-  const u64 at = u64(blockIdx.x) * block_threads + threadIdx.x;
-  if (at >= u64(loop.lines) * loop.segments.divisor) return;
-  const u32 segment = static_cast<u32>(at / loop.lines);
-  const u32 line = static_cast<u32>(at - u64(segment) * loop.lines);
-  const LinePlace place = locate_line(loop, line);
-  const i64 begin = segment * loop.length, end = min(loop.n, begin + loop.length);
-  const char* in = loop.in + place.in + begin * loop.in_step;
-  char* out = loop.out + place.out + begin * loop.out_step;
-  bool carries = loop.carry != nullptr && segment > 0;
-  A sum{};
-  if (carries) {
-    sum = *reinterpret_cast<const A*>(loop.carry + place.carry + segment * loop.carry_step);
-  }
-  for (i64 k = begin; k < end;
-       k += batch, in += batch * loop.in_step, out += batch * loop.out_step) {
-    A x[batch];
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (k + i < end) x[i] = *reinterpret_cast<const A*>(in + i * loop.in_step);
-    }
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (k + i >= end) break;
-      sum = carries ? Op::combine(sum, x[i]) : x[i];
-      carries = true;
-      *reinterpret_cast<A*>(out + i * loop.out_step) = sum;
-    }
-  }
-}
-
-// The kernels of a dtype, on unsigned integers for signed ones: both wrap around.
-struct ScanKernels {
-  const void *rows, *columns;
-};
-template <class Op, class A>
-ScanKernels kernels_of() {
-  return {reinterpret_cast<const void*>(&scan_rows<Op, A>),
-          reinterpret_cast<const void*>(&scan_columns<Op, A>)};
-}
+// The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
-ScanKernels find_kernels(DType d) {
+const void* find_kernel(DType d, bool packed) {
+  const auto kernel = [&](auto zero) {
+    using A = decltype(zero);
+    return packed ? reinterpret_cast<const void*>(&scan_lines<Op, A, true>)
+                  : reinterpret_cast<const void*>(&scan_lines<Op, A, false>);
+  };
   switch (d) {
     case DType::int8:
     case DType::uint8:
-      return kernels_of<Op, u8>();
+      return kernel(u8());
     case DType::int16:
     case DType::uint16:
-      return kernels_of<Op, u16>();
+      return kernel(u16());
     case DType::int32:
     case DType::uint32:
-      return kernels_of<Op, u32>();
+      return kernel(u32());
     case DType::int64:
     case DType::uint64:
-      return kernels_of<Op, u64>();
+      return kernel(u64());
     case DType::float32:
-      return kernels_of<Op, f32>();
+      return kernel(f32());
     case DType::float64:
-      return kernels_of<Op, f64>();
+      return kernel(f64());
     case DType::complex64:
-      return kernels_of<Op, Complex<f32>>();
+      return kernel(Complex<f32>());
     case DType::complex128:
-      return kernels_of<Op, Complex<f64>>();
+      return kernel(Complex<f64>());
     default:
       raise(ErrorKind::not_implemented, "a scan into ", d, " has no kernel");
   }
 }
 
-// A part of an operand along one axis.
-Operand part_along(const Operand& a, int axis, std::int64_t start, std::int64_t count,
-                   Layout& layout) {
-  layout = slice_axis(*a.layout, axis, 0, 1, count);
-  Operand part = a;
-  part.data += start * a.layout->strides[axis] * itemsize(a.dtype);
-  part.layout = &layout;
-  return part;
+// Dtypes that the kernels convert to `to` as they read.
+bool is_converted(DType from, DType to) {
+  return is_floating(from) == is_floating(to) && is_complex(from) == is_complex(to);
 }
 
 }  // namespace
@@ -234,12 +251,12 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     return scan(product, in, axis, false,
                 part_along(out, axis, 1, out.layout->shape[axis] - 1, rest));
   }
-  if (in.dtype != out.dtype || !has_aligned_elements(in)) {
+  const bool converts = in.dtype != out.dtype;
+  if ((converts && !is_converted(in.dtype, out.dtype)) || !has_aligned_elements(in)) {
     const Array cast = scratch_in_order(out.dtype, *out.layout);
     copy(in, cast);
     return scan(product, cast, axis, false, out);
   }
-  const int size = itemsize(out.dtype);
   const std::int64_t n = in.layout->shape[axis];
   Dims shape = in.layout->shape, in_strides = in.layout->strides;
   Dims out_strides = out.layout->strides;
@@ -266,79 +283,56 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     }
     return;
   }
-  // Segments: by the shape alone. Rows are long enough for a block, columns for a thread.
-  const bool by_columns =
-      lines > 1 && detail::magnitude(kept.stride[1].back()) < detail::magnitude(out_step);
-  std::int64_t length = by_columns ? 64 : 1 << 14;
-  const std::int64_t enough = by_columns ? 1 << 18 : 1 << 12;  // segments
-  while (length < n && lines * ((n - 1) / length + 1) > enough) length *= 2;
-  if (2 * length >= n) length = n;
-  const std::int64_t segments = (n - 1) / length + 1;
-  Array carries;
-  if (segments > 1) {
-    // The totals of all segments but the last, and their running sums with nothing in front.
-    Dims cut_shape = in.layout->shape, cut_strides = in.layout->strides;
-    cut_shape[axis] = segments - 1;
-    cut_strides[axis] = in_step * length;
-    cut_shape.push_back(length);
-    cut_strides.push_back(in_step);
-    Layout cut;
-    cut.shape = cut_shape;
-    cut.strides = cut_strides;
-    cut.size = checked_size(cut_shape);
-    Operand pieces = in;
-    pieces.layout = &cut;
-    Dims total_shape = in.layout->shape;
-    total_shape[axis] = segments - 1;
-    const Array totals = scratch_array(out.dtype, total_shape);
-    std::vector<char> marks(static_cast<std::size_t>(cut_shape.size()), 0);
-    marks.back() = 1;
-    bool flags[max_ndim];
-    for (std::size_t i = 0; i < marks.size(); ++i) flags[i] = marks[i] != 0;
-    reduce(product ? Reduction::prod : Reduction::sum, out.dtype, pieces,
-           std::span<const bool>(flags, marks.size()), nullptr, totals);
-    // The axis outermost, so that the lines merge as the output's do.
-    Layout like = *out.layout;
-    like.shape[axis] = segments;
-    like.strides[axis] = INT64_MAX;
-    carries = scratch_in_order(out.dtype, like);
-    scan(product, totals, axis, true, carries);
-  }
-  Dims carry_strides(shape.size());
-  if (segments > 1) {
-    carry_strides = carries.layout.strides;
-    carry_strides.erase(axis);
-  }
-  const Dims* const all[3] = {&in_strides, segments > 1 ? &carry_strides : nullptr, &out_strides};
-  const Plan places = make_plan(shape, all, 3);
+  const int in_size = itemsize(in.dtype), size = itemsize(out.dtype);
+  const int elements = size < 4 ? 4 : pack_bytes / size;
+  const std::int64_t packs = (n - 1) / elements + 1;
   ScanLoop loop;
-  loop.in = in.data + places.base[0] * size;
-  loop.out = out.data + places.base[2] * size;
-  loop.carry = segments > 1 ? carries.data() + places.base[1] * size : nullptr;
-  loop.carry_step = segments > 1 ? carries.layout.strides[axis] * size : 0;
+  loop.neighbours =
+      lines > 1 && detail::magnitude(kept.stride[1].back()) < detail::magnitude(out_step);
+  const auto log2_of = [](std::int64_t x) {  // rounded up
+    return std::bit_width(static_cast<std::uint64_t>(x - 1));
+  };
+  loop.packs_log2 = std::min<int>(log2_of(packs), block_packs_log2);
+  if (loop.neighbours) {
+    const int together = std::clamp(column_bytes / size, 1, warp_size);
+    loop.packs_log2 = std::min<int>(
+        loop.packs_log2, block_packs_log2 - log2_of(std::min<std::int64_t>(lines, together)));
+  }
+  const std::int64_t block_lines = block_packs >> loop.packs_log2;
+  const std::int64_t groups = (lines - 1) / block_lines + 1;
+  const std::int64_t pieces = ((packs - 1) >> loop.packs_log2) + 1;
+  const std::int64_t line_rows = (std::int64_t{1} << loop.packs_log2) / warp_size;
+  // Blocks walk where enough of them can at once, or where each has its turn in many rounds.
+  const std::int64_t sms = properties().multiprocessors;
+  loop.walks = pieces == 1 || (groups >= 3 * sms && groups <= 6 * sms) || groups >= 48 * sms;
+  std::optional<Scratch> totals;
+  loop.carries =
+      carries_of(lines, pieces * line_rows, static_cast<int>(line_rows), size, loop.walks, totals);
+  loop.in = in.data + kept.base[0] * in_size;
+  loop.out = out.data + kept.base[1] * size;
   loop.n = n;
-  loop.length = length;
-  loop.in_step = in_step * size;
+  loop.in_step = in_step * in_size;
   loop.out_step = out_step * size;
-  loop.segments = Divisor(static_cast<u32>(segments));
   loop.lines = static_cast<u32>(lines);
-  loop.dims = places.ndim();
-  const int lanes = pack_bytes / size;
-  loop.vector = in_step == 1 && out_step == 1 && is_aligned_to(loop.in, pack_bytes) &&
-                is_aligned_to(loop.out, pack_bytes) && length % lanes == 0;
+  loop.pieces = static_cast<u32>(pieces);
+  loop.inner = Divisor(static_cast<u32>(loop.neighbours ? groups : pieces));
+  loop.dtype = in.dtype;
+  loop.converts = converts;
+  bool packed = !converts && in_step == 1 && out_step == 1 &&
+                is_aligned_to(loop.in, elements * size) && is_aligned_to(loop.out, elements * size);
+  loop.dims = kept.ndim();
   for (int d = 0; d < loop.dims; ++d) {
     const int from = loop.dims - 1 - d;
-    loop.dim[d].size = Divisor(static_cast<u32>(places.size[from]));
-    for (int k = 0; k < 3; ++k) loop.dim[d].stride[k] = places.stride[k][from] * size;
-    loop.vector &= places.size[from] == 1 ||
-                   (places.stride[0][from] % lanes == 0 && places.stride[2][from] % lanes == 0);
+    loop.dim[d].size = Divisor(static_cast<u32>(kept.size[from]));
+    loop.dim[d].stride[0] = kept.stride[0][from] * in_size;
+    loop.dim[d].stride[1] = kept.stride[1][from] * size;
+    packed &= kept.size[from] == 1 ||
+              (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
-  const ScanKernels kernels =
-      product ? find_kernels<ops::Prod>(out.dtype) : find_kernels<ops::Sum>(out.dtype);
+  const void* const kernel = product ? find_kernel<ops::Prod>(out.dtype, packed)
+                                     : find_kernel<ops::Sum>(out.dtype, packed);
   void* arguments[] = {&loop};
-  const std::int64_t blocks =
-      by_columns ? (lines * segments - 1) / block_threads + 1 : lines * segments;
-  launch(by_columns ? kernels.columns : kernels.rows, static_cast<unsigned>(blocks), arguments, 0,
+  launch(kernel, static_cast<unsigned>(loop.walks ? groups : groups * pieces), arguments, 0,
          product ? "cumulative_prod" : "cumulative_sum");
 }
 

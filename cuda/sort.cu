@@ -1,6 +1,7 @@
 // Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), which
 // CUB's stable radix sort puts in order: all lines at once, with the line above the key.
 #include <bit>
+#include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "loop.hpp"
@@ -59,20 +60,20 @@ void run_for_each(std::int64_t n, Body body, const char* verb) {
   check_launch(verb);
 }
 
-// keys[i] of element order[i], or i; the line above the key's `bits`, where there are several.
+// keys[i] of element i; the line above the key's `bits`, where there are several.
 template <class T, class K>
 struct MakeKeys {
   const memory_t<T>* values;
-  const u32* order;  // or null
   K* keys;
+  u32* order;    // becomes 0, 1, 2 …; or null
   Divisor line;  // elements of a line
   int bits;      // 0 for a single line
   bool descending;
 
   __device__ void operator()(i64 i) const {
-    const u32 at = order ? order[i] : static_cast<u32>(i);
-    u64 key = key_of<T>(values[at], descending);
-    if (bits) key |= u64(at / line.divisor) << bits;
+    u64 key = key_of<T>(values[i], descending);
+    if (bits) key |= u64(static_cast<u32>(i) / line.divisor) << bits;
+    if (order) order[i] = static_cast<u32>(i);
     keys[i] = K(key);
   }
 };
@@ -176,8 +177,8 @@ struct Lines {
   Divisor line() const { return Divisor(static_cast<u32>(length)); }
 
   template <class T, class K>
-  MakeKeys<T, K> keys(K* to, const u32* order, bool with_line) const {
-    return {reinterpret_cast<const memory_t<T>*>(data),   order,     to, line(),
+  MakeKeys<T, K> keys(K* to, u32* order, bool with_line) const {
+    return {reinterpret_cast<const memory_t<T>*>(data),   to,        order, line(),
             with_line ? int(8 * sizeof(memory_t<T>)) : 0, descending};
   }
 };
@@ -185,6 +186,23 @@ struct Lines {
 template <class T, class K>
 void sort_values(const Lines& lines, char* out) {
   constexpr int bits = 8 * sizeof(memory_t<T>);
+  if constexpr (!ops::same_type_v<T, Boolean>) {
+    if (lines.line_bits() == 0 && lines.data != out) {  // integers are keys as they are
+      const auto run = [&](void* memory, std::size_t& bytes) {
+        const auto* const from = reinterpret_cast<const T*>(lines.data);
+        T* const to = reinterpret_cast<T*>(out);
+        check(lines.descending ? cub::DeviceRadixSort::SortKeysDescending(
+                                     memory, bytes, from, to, lines.n, 0, bits, stream())
+                               : cub::DeviceRadixSort::SortKeys(memory, bytes, from, to, lines.n, 0,
+                                                                bits, stream()),
+              "sort");
+      };
+      std::size_t bytes = 0;
+      run(nullptr, bytes);
+      const Scratch memory(bytes);
+      return run(memory.as(), bytes);
+    }
+  }
   Buffer<K> keys(lines.n);
   run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, lines.line_bits() > 0), "sort");
   sort_keys(keys, lines.n, bits + lines.line_bits());
@@ -220,7 +238,7 @@ void sort_order(const Lines& lines, Buffer<u32>& order) {
   constexpr int bits = 8 * sizeof(memory_t<T>);
   Buffer<K> keys(lines.n);
   const bool with_line = lines.line_bits() > 0 && sizeof(K) > sizeof(memory_t<T>);
-  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, with_line), "argsort");
+  run_for_each(lines.n, lines.keys<T, K>(keys.current(), order.current(), with_line), "argsort");
   sort_pairs(keys, order, lines.n, bits + (with_line ? lines.line_bits() : 0));
   if (lines.line_bits() == 0 || with_line) return;
   Buffer<u32> line_keys(lines.n);
@@ -230,6 +248,7 @@ void sort_order(const Lines& lines, Buffer<u32>& order) {
 template <class P>
 void sort_complex_order(const Lines& lines, Buffer<u32>& order) {
   const auto* values = reinterpret_cast<const Complex<P>*>(lines.data);
+  run_for_each(lines.n, Count{order.current()}, "argsort");
   for (const bool imaginary : {true, false}) {
     Buffer<u64> keys(lines.n);
     run_for_each(lines.n,
@@ -255,7 +274,6 @@ void dispatch_kernel_type(DType d, F&& f) {
 }
 
 void find_order(DType dtype, const Lines& lines, Buffer<u32>& order) {
-  run_for_each(lines.n, Count{order.current()}, "argsort");
   dispatch_kernel_type(dtype, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (ops::is_complex_v<T>) {
@@ -270,12 +288,232 @@ void find_order(DType dtype, const Lines& lines, Buffer<u32>& order) {
   });
 }
 
+// ---- short lines --------------------------------------------------------------------------------
+
+// A block sorts a tile by merging: whole lines, or a run of one that other runs are merged with.
+constexpr int tile_items = 8, tile = block_threads * tile_items;
+constexpr int most_runs = 16;
+
+struct TileSort {
+  const char* in;
+  char* out;   // of the lines; of runs, values or positions of 32 bits in scratch
+  u64* keys;   // of runs, else null
+  i64 n;       // elements of all lines
+  i64 length;  // of a line
+  u32 lines;   // of a tile
+  Divisor runs, line;
+  DType dtype;
+  bool descending, positions;
+};
+
+struct LinedKey {
+  u64 key;
+  u32 line;
+};
+struct KeyOrder {
+  __device__ __forceinline__ bool operator()(u64 a, u64 b) const { return a < b; }
+  __device__ __forceinline__ bool operator()(const LinedKey& a, const LinedKey& b) const {
+    return a.line < b.line || (a.line == b.line && a.key < b.key);
+  }
+};
+
+__device__ __noinline__ u64 key_of_bits(DType dtype, u64 bits, bool descending) {
+  u64 key = 0;
+  switch_dtype(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (!ops::is_complex_v<T>) {
+      using M = memory_t<T>;
+      using U = typename ops::ints_of_width<sizeof(M)>::u;
+      key = key_of<T>(ops::bit_cast<M>(U(bits)), descending);
+    }
+  });
+  return key;
+}
+
+// U: the items' bits. K: keys, those below 64 bits under their line in the tile.
+template <class U, class K>
+__global__ void __launch_bounds__(block_threads) sort_tiles(const __grid_constant__ TileSort t) {
+  using Sort = cub::BlockMergeSort<K, block_threads, tile_items, u32>;
+  __shared__ union {
+    typename Sort::TempStorage sort;
+    u64 keys[tile];
+    u32 order[tile];
+  } shared;
+  const u32 line = t.runs.divide(blockIdx.x), run = blockIdx.x - line * t.runs.divisor;
+  const i64 begin = i64(line) * t.length * t.lines, first = begin + i64(run) * tile;
+  const i64 end = min(t.n, begin + t.length * t.lines);
+  const int count = static_cast<int>(min(i64(tile), end - first));
+  const U* const in = reinterpret_cast<const U*>(t.in) + first;
+  U bits[tile_items];
+  K keys[tile_items];
+  u32 order[tile_items];
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) {
+    order[i] = threadIdx.x * tile_items + i;
+    bits[i] = in[min(static_cast<int>(order[i]), count - 1)];
+  }
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) {
+    const u64 key = key_of_bits(t.dtype, bits[i], t.descending);
+    const u32 at = t.lines > 1 ? t.line.divide(order[i]) : 0;
+    if constexpr (ops::same_type_v<K, LinedKey>) {
+      keys[i] = {key, at};
+    } else if constexpr (sizeof(U) < 8) {
+      keys[i] = u64(at) << 32 | key;
+    } else {
+      keys[i] = key;
+    }
+  }
+  K greatest;
+  memset(&greatest, 0xff, sizeof greatest);
+  Sort(shared.sort).StableSort(keys, order, KeyOrder(), count, greatest);
+  if (t.keys) {
+    if constexpr (ops::same_type_v<K, u64>) {
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < tile_items; ++i) shared.keys[threadIdx.x * tile_items + i] = keys[i];
+      __syncthreads();
+      for (int i = threadIdx.x; i < count; i += block_threads) t.keys[first + i] = shared.keys[i];
+    }
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) shared.order[threadIdx.x * tile_items + i] = order[i];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) {
+    const int at = i * block_threads + threadIdx.x;
+    order[i] = at < count ? shared.order[at] : 0;
+    bits[i] = in[order[i]];
+  }
+  __syncthreads();  // in may be out
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) {
+    const int at = i * block_threads + threadIdx.x;
+    if (at >= count) continue;
+    if (!t.positions) {
+      reinterpret_cast<U*>(t.out)[first + at] = bits[i];
+    } else if (t.keys) {
+      reinterpret_cast<u32*>(t.out)[first + at] = run * tile + order[i];
+    } else {
+      const u32 before = t.lines > 1 ? t.line.divide(order[i]) * t.line.divisor : 0;
+      reinterpret_cast<i64*>(t.out)[first + at] = order[i] - before;
+    }
+  }
+}
+
+// An element's place is the number of elements before it in the runs of its line. Of equal ones
+// those of the earlier run stand first.
+template <class P, class Out>
+__global__ void __launch_bounds__(block_threads)
+    merge_runs(const __grid_constant__ TileSort t, const P* from, Out* out) {
+  constexpr int searches = 4;
+  const i64 i = i64(blockIdx.x) * block_threads + threadIdx.x;
+  if (i >= t.n) return;
+  const u32 line = t.line.divide(static_cast<u32>(i));
+  const i64 begin = i64(line) * t.length;
+  const int at = static_cast<int>(i - begin), run = at / tile;
+  const int length = static_cast<int>(t.length);
+  const u64 key = t.keys[i];
+  int place = at % tile;
+  for (int other = 0; other * tile < length; other += searches) {
+    int found[searches] = {};
+#pragma unroll
+    for (int half = tile; half > 0; half /= 2) {
+#pragma unroll
+      for (int e = 0; e < searches; ++e) {
+        const int r = other + e, size = r == run ? 0 : min(tile, length - r * tile);
+        const int next = found[e] + half;
+        if (next > size) continue;
+        const u64 k = t.keys[begin + r * tile + next - 1];
+        if (k < key || (k == key && r < run)) found[e] = next;
+      }
+    }
+#pragma unroll
+    for (const int f : found) place += f;
+  }
+  out[begin + place] = from[i];
+}
+
+// Whether lines are short enough; then it sorts them.
+bool sort_short_lines(DType dtype, const Lines& lines, char* out, bool positions) {
+  if (is_complex(dtype) || lines.length > most_runs * tile) return false;
+  const int size = itemsize(dtype);
+  const std::int64_t runs = (lines.length - 1) / tile + 1;
+  TileSort t;
+  t.in = lines.data;
+  t.out = out;
+  t.keys = nullptr;
+  t.n = lines.n;
+  t.length = lines.length;
+  t.lines = static_cast<u32>(std::max<std::int64_t>(tile / lines.length, 1));
+  t.runs = Divisor(static_cast<u32>(runs));
+  t.line = lines.line();
+  t.dtype = dtype;
+  t.descending = lines.descending;
+  t.positions = positions;
+  std::optional<Scratch> keys, sorted;
+  if (runs > 1) {
+    keys.emplace(static_cast<std::size_t>(lines.n) * sizeof(u64));
+    sorted.emplace(static_cast<std::size_t>(lines.n) * (positions ? sizeof(u32) : size));
+    t.keys = keys->as<u64>();
+    t.out = sorted->as<char>();
+  }
+  const std::int64_t groups = (lines.n / lines.length - 1) / t.lines + 1;
+  const char* const verb = positions ? "argsort" : "sort";
+  const auto blocks = static_cast<unsigned>(groups * runs);
+  const auto of_bits = [&](auto bits) {
+    using U = decltype(bits);
+    auto kernel = &sort_tiles<U, u64>;
+    if constexpr (sizeof(U) == 8) {
+      if (t.lines > 1) kernel = &sort_tiles<U, LinedKey>;
+    }
+    kernel<<<blocks, block_threads, 0, stream()>>>(t);
+    check_launch(verb);
+    if (runs == 1) return;
+    const auto threads = static_cast<unsigned>((lines.n - 1) / block_threads + 1);
+    if (positions) {
+      merge_runs<<<threads, block_threads, 0, stream()>>>(t, sorted->as<const u32>(),
+                                                          reinterpret_cast<i64*>(out));
+    } else {
+      merge_runs<<<threads, block_threads, 0, stream()>>>(t, sorted->as<const U>(),
+                                                          reinterpret_cast<U*>(out));
+    }
+    check_launch(verb);
+  };
+  switch (size) {
+    case 1:
+      of_bits(u8());
+      break;
+    case 2:
+      of_bits(u16());
+      break;
+    case 4:
+      of_bits(u32());
+      break;
+    default:
+      of_bits(u64());
+  }
+  return true;
+}
+
 // Runs sort(lines, contiguous result) with `axis` last.
 template <class Sort>
 void over_lines(const Operand& in, int axis, bool descending, const Operand& out, Sort&& sort) {
   const Layout& layout = *in.layout;
   if (layout.size == 0) return;
   if (layout.size > (std::int64_t{1} << 31) - 1) {
+    for (int d = 0; d < layout.ndim(); ++d) {  // one half of the lines after the other
+      const std::int64_t count = layout.shape[d], half = count / 2;
+      if (d == axis || half == 0) continue;
+      for (const std::int64_t start : {std::int64_t{0}, half}) {
+        Layout from, to;
+        const std::int64_t some = start == 0 ? half : count - half;
+        over_lines(part_along(in, d, start, some, from), axis, descending,
+                   part_along(out, d, start, some, to), sort);
+      }
+      return;
+    }
     raise(ErrorKind::not_implemented, "sorting more than 2**31 - 1 elements on a GPU");
   }
   Dims axes;
@@ -304,6 +542,7 @@ void over_lines(const Operand& in, int axis, bool descending, const Operand& out
 
 void sort(const Operand& in, int axis, bool descending, const Operand& out) {
   over_lines(in, axis, descending, out, [&](const Lines& lines, char* to) {
+    if (sort_short_lines(in.dtype, lines, to, false)) return;
     dispatch_kernel_type(in.dtype, [&](auto tag) {
       using T = decltype(tag);
       using M = memory_t<T>;
@@ -331,6 +570,7 @@ void sort(const Operand& in, int axis, bool descending, const Operand& out) {
 
 void argsort(const Operand& in, int axis, bool descending, const Operand& out) {
   over_lines(in, axis, descending, out, [&](const Lines& lines, char* to) {
+    if (sort_short_lines(in.dtype, lines, to, true)) return;
     Buffer<u32> order(lines.n);
     find_order(in.dtype, lines, order);
     run_for_each(lines.n, WritePositions{order.current(), reinterpret_cast<i64*>(to), lines.line()},
@@ -362,32 +602,88 @@ __device__ __forceinline__ bool before(f16 a, f16 b) {
   return before(static_cast<f32>(a), static_cast<f32>(b));
 }
 
-// For each value the number of elements that stand before it (or, if right, not after it).
-template <class M>
-struct Search {
-  const M* sorted;
-  const i64* order;  // or null
-  i64 n;
-  const M* values;
-  i64* out;
-  bool right;
-
-  __device__ void operator()(i64 i) const {
-    const M value = values[i];
-    i64 low = 0, high = n;
-    while (low < high) {
-      const i64 middle = low + (high - low) / 2;
-      const M element = sorted[order ? order[middle] : middle];
-      const bool goes_on = right ? !before(value, element) : before(element, value);
-      if (goes_on) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
+// For each value the number of elements that stand before it (or, if right, not after it). A thread
+// looks for several at once: each step waits for memory.
+template <class M, bool Ordered>
+__global__ void __launch_bounds__(block_threads)
+    search(const M* sorted, const i64* order, i64 n, const M* values, i64 count, i64* out,
+           bool right) {
+  constexpr int searches = 4;
+  const i64 step = i64(gridDim.x) * (block_threads * searches);
+  for (i64 begin = i64(blockIdx.x) * (block_threads * searches) + threadIdx.x; begin < count;
+       begin += step) {
+    M value[searches];
+    i64 low[searches];
+#pragma unroll
+    for (int e = 0; e < searches; ++e) {
+      value[e] = values[min(begin + e * block_threads, count - 1)];
+      low[e] = 0;
     }
-    out[i] = low;
+    // The first `low` elements stand before the value, and those from low + size on do not.
+    for (i64 size = n; size > 0;) {
+      const i64 half = (size + 1) / 2;
+#pragma unroll
+      for (int e = 0; e < searches; ++e) {
+        const i64 middle = low[e] + half - 1;
+        const M element = sorted[Ordered ? order[middle] : middle];
+        if (right ? !before(value[e], element) : before(element, value[e])) low[e] += half;
+      }
+      size -= half;
+    }
+#pragma unroll
+    for (int e = 0; e < searches; ++e) {
+      const i64 at = begin + e * block_threads;
+      if (at < count) out[at] = low[e];
+    }
   }
-};
+}
+// The same of many values. Every search halves the same sizes, so a block keeps what its searches
+// compare with in their first steps: by step, then by the outcomes of those before.
+constexpr int many_threads = 1024, many_blocks = 2;  // of a multiprocessor
+template <class M>
+inline constexpr int kept_steps = 10;
+
+template <class M>
+__global__ void __launch_bounds__(many_threads, many_blocks)
+    search_many(const M* sorted, i64 n, const M* values, i64 count, i64* out, bool right) {
+  __shared__ __align__(16) unsigned char kept_bytes[((1 << kept_steps<M>)-1) * sizeof(M)];
+  M* const kept = reinterpret_cast<M*>(kept_bytes);
+  for (int i = threadIdx.x; i < (1 << kept_steps<M>)-1; i += many_threads) {
+    const int step = 31 - __clz(i + 1);
+    i64 low = 0, size = n;
+    for (int s = step - 1; s >= 0; --s) {
+      const i64 half = (size + 1) / 2;
+      if ((i + 1) >> s & 1) low += half;
+      size -= half;
+    }
+    kept[i] = sorted[low + (size + 1) / 2 - 1];
+  }
+  __syncthreads();
+  const i64 step = i64(gridDim.x) * many_threads;
+  for (i64 at = i64(blockIdx.x) * many_threads + threadIdx.x; at < count; at += step) {
+    const M value = values[at];
+    const auto goes_on = [&](M element) {
+      return right ? !before(value, element) : before(element, value);
+    };
+    i64 low = 0, size = n;
+    u32 path = 1;
+#pragma unroll 4
+    for (int s = 0; s < kept_steps<M>; ++s) {
+      const i64 half = (size + 1) / 2;
+      const bool on = goes_on(kept[path - 1]);
+      if (on) low += half;
+      path = 2 * path + on;
+      size -= half;
+    }
+    while (size > 0) {
+      const i64 half = (size + 1) / 2;
+      if (goes_on(sorted[low + half - 1])) low += half;
+      size -= half;
+    }
+    out[at] = low;
+  }
+}
+
 struct CheckOrder {
   const i64* order;
   i64 n;
@@ -431,10 +727,18 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
   i64* const places = direct ? reinterpret_cast<i64*>(out.data) : result.data_as<i64>();
   dispatch_kernel_type(in.dtype, [&](auto tag) {
     using M = memory_t<decltype(tag)>;
-    run_for_each(count,
-                 Search<M>{reinterpret_cast<const M*>(sorted), order, n,
-                           reinterpret_cast<const M*>(wanted), places, right},
-                 "searchsorted");
+    const auto* const in_order = reinterpret_cast<const M*>(sorted);
+    const auto* const sought = reinterpret_cast<const M*>(wanted);
+    const std::int64_t blocks = properties().multiprocessors * many_blocks;
+    if (!order && count >= blocks * many_threads && n >= 4 << kept_steps<M>) {
+      search_many<<<static_cast<unsigned>(blocks), many_threads, 0, stream()>>>(
+          in_order, n, sought, count, places, right);
+    } else {
+      const auto kernel = order ? &search<M, true> : &search<M, false>;
+      kernel<<<blocks_for(count, block_threads * 4), block_threads, 0, stream()>>>(
+          in_order, order, n, sought, count, places, right);
+    }
+    check_launch("searchsorted");
   });
   if (!direct) copy(result, out);
   return true;

@@ -1,5 +1,6 @@
 """What all tests share, and `--device`: where they make their arrays."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -28,16 +29,30 @@ def pytest_addoption(parser):
     )
 
 
-def use_guarded_engine(folder):
-    """Build tests/core/guarded_engine.cpp, and have it opened when a CUDA device is asked for."""
+def interface():
+    """What the build computes of the sources that the extension module and an engine share."""
+    others = ROOT / "cpp/backend.hpp", ROOT / "cpp/ops/table.hpp"
+    headers = [*sorted(ROOT.glob("cpp/array/*.hpp")), *others]
+    digests = [hashlib.sha256(header.read_bytes()).hexdigest() for header in headers]
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+def build_guarded_engine(folder, interface):
+    """Build tests/core/guarded_engine.cpp; the path of the library."""
     library = Path(folder, "libguarded_engine.so")
     sources = [ROOT / "tests/core/guarded_engine.cpp", ROOT / "cpp/host_fallback.cpp"]
     compiler = os.environ.get("CXX", "c++")
     options = ["-std=c++20", "-O1", "-fPIC", "-shared", f"-I{ROOT / 'cpp'}", "-o", library]
+    options.append(f'-DARRAYX_INTERFACE="{interface}"')
     # Without a sanitizer's run time, which may be loaded into this process.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     subprocess.run([compiler, *options, *sources], env=environment, check=True)
-    os.environ["ARRAYX_CUDA_LIBRARY"] = str(library)
+    return library
+
+
+def use_guarded_engine(folder):
+    """Have a build of the stand-in opened when a CUDA device is asked for."""
+    os.environ["ARRAYX_CUDA_LIBRARY"] = str(build_guarded_engine(folder, interface()))
 
 
 def pytest_configure(config):

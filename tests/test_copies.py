@@ -173,3 +173,33 @@ def test_large_permutations_of_whole_rows(dtype, row):
         expected = np.ascontiguousarray(a.transpose(order))
         result = np.asarray(xp.asarray(xp.permute_dims(x, order), copy=True))
         assert np.array_equal(result, expected), order
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_short_rows_are_copied_and_repeated_alone(dtype):
+    a = counted((21, 140), dtype)
+    x = xp.asarray(a)
+    for columns in range(1, 70):
+        np.testing.assert_array_equal(xp.asarray(x[:, :columns], copy=True), a[:, :columns])
+        repeated = np.repeat(a[:, 1:2], columns, axis=1)
+        np.testing.assert_array_equal(xp.repeat(x[:, 1:2], columns, axis=1), repeated)
+        for part in (np.s_[:, 1 : columns + 1], np.s_[:, 1 : 2 * columns : 2]):
+            expected = np.full(a.shape, 77, dtype)
+            y = xp.asarray(expected, copy=True)
+            expected[part] = a[:, :columns]
+            y[part] = x[:, :columns]
+            np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("columns", [3, 40, 129, 700])
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+def test_results_take_the_place_of_operands_that_lie_apart(dtype, columns):
+    a = counted((9, 2 * columns), dtype)
+    b = counted((9, 2 * columns), "float64" if dtype == "float32" else dtype)
+    for other in (np.s_[:, ::2], np.s_[:, 1::2], np.s_[:1, ::2], np.s_[:, :1], np.s_[:1, :1]):
+        expected = a.copy()
+        expected[:, ::2] = expected[:, ::2] - b[other].astype(dtype)
+        x = xp.asarray(a, copy=True)
+        view = x[:, ::2]
+        view -= xp.asarray(b)[other]
+        np.testing.assert_array_equal(x, expected)

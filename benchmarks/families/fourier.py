@@ -17,6 +17,7 @@ from ..cases import (
     Operand,
     Scale,
     Shape,
+    torch,
 )
 
 LENGTHS = (
@@ -37,11 +38,9 @@ LENGTHS = (
 )
 
 
-def transform(
-    function: str, shape: Shape, dtype: str, *, axis: int | None = None, tier: int = USUAL
-) -> Case:
-    """Return the case of one transform."""
-    along = "" if axis is None else f", axis={axis}"
+def transform(function: str, shape: Shape, dtype: str, along: str = "", tier: int = USUAL) -> Case:
+    """Return the case of one transform; `along` is the axis or the axes, as arguments."""
+    along = along and f", {along}"
     statement = f"xp.fft.{function}(x{along})"
     return Case(
         "fft",
@@ -49,7 +48,7 @@ def transform(
         statement,
         {"x": Operand(shape, dtype, "spread")},
         rounding=64 * max(1.0, math.log2(math.prod(shape))),
-        spelled={"PyTorch": statement.replace("axis=", "dim=")},
+        spelled=torch(statement.replace("axis=", "dim=").replace("axes=", "dim=")),
         tier=tier,
     )
 
@@ -68,16 +67,19 @@ def cases(scale: Scale) -> Iterator[Case]:
     for dtype in COMPLEX:
         for axis in (0, 1):
             quick = dtype == "complex64" and axis == 1
-            yield transform("fft", batch, dtype, axis=axis, tier=QUICK if quick else USUAL)
+            yield transform("fft", batch, dtype, f"axis={axis}", QUICK if quick else USUAL)
     for dtype in FLOATING:
         for axis in (0, 1):
-            yield transform("rfft", batch, dtype, axis=axis, tier=FULL if axis == 0 else USUAL)
+            yield transform("rfft", batch, dtype, f"axis={axis}", FULL if axis == 0 else USUAL)
     square, cube = round(scale.medium ** (1 / 2)), round(scale.medium ** (1 / 3))
     for dtype in COMPLEX:
         yield transform("fftn", (square,) * 2, dtype)
         yield transform("fftn", (cube,) * 3, dtype)
         yield transform("ifftn", (cube,) * 3, dtype, tier=FULL)
+        yield transform("fft", (cube,) * 3, dtype, "axis=1")
+        yield transform("fftn", (cube,) * 3, dtype, "axes=(1, 2)")
     for dtype in FLOATING:
         yield transform("rfftn", (cube,) * 3, dtype)
         yield transform("rfftn", (square,) * 2, dtype)
+        yield transform("rfftn", (cube,) * 3, dtype, "axes=(1, 2)", FULL)
     yield transform("irfftn", (square,) * 2, "complex128")

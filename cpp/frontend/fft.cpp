@@ -1,7 +1,9 @@
 // The fft extension: everything is brought to Backend's fft, rfft and irfft along one axis.
 #include "fft.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "manipulation.hpp"
 
@@ -121,9 +123,24 @@ Grid grid_of(const char* function, const Array& x, const std::optional<Dims>& s,
   return grid;
 }
 
-// Complex transforms over the first `count` axes, the last first. After the first of them the array
-// is this function's own, and axes that keep their size are transformed in place.
+// Whether the first `count` axes are different ones, and keep their sizes in z.
+bool keeps_sizes(const Array& z, const Grid& grid, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (grid.lengths[i] != z.shape()[static_cast<int>(grid.axes[i])]) return false;
+    if (std::count(grid.axes.begin(), grid.axes.begin() + count, grid.axes[i]) > 1) return false;
+  }
+  return true;
+}
+
+// Complex transforms over the first `count` axes, the last first. Into z where it is this
+// function's own, as it is after the first of them, and keeps its size.
 Array several(Array z, bool own, const Grid& grid, int count, bool inverse, double scale) {
+  if (count > 1 && keeps_sizes(z, grid, count)) {
+    const std::vector<int> axes(grid.axes.begin(), grid.axes.begin() + count);
+    const Array out = own ? z : empty(z.shape(), z.dtype, z.device());
+    backend_of(z).fftn(z, out, axes, inverse, scale);
+    return out;
+  }
   for (int i = count - 1; i >= 0; --i) {
     const int axis = static_cast<int>(grid.axes[i]);
     const double factor = i == 0 ? scale : 1;

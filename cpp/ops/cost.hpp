@@ -19,31 +19,33 @@ constexpr int arithmetic_cost(Op op) {
     case Op::floor_divide:
     case Op::remainder:
       return 2;
+    case Op::cosh:
+    case Op::expm1:
     case Op::log:
     case Op::log10:
     case Op::log2:
       return 3;
     case Op::acos:
     case Op::asin:
-    case Op::cos:
-    case Op::cosh:
-    case Op::expm1:
-    case Op::hypot:
-    case Op::log1p:
-    case Op::sin:
-    case Op::sinh:
-      return 5;
     case Op::atan:
+    case Op::log1p:
+    case Op::sinh:
+    case Op::tanh:
+      return 4;
+    case Op::cos:
+    case Op::hypot:
+    case Op::sin:
+      return 5;
+    case Op::acosh:
+    case Op::atanh:
+    case Op::tan:
+      return 6;
+    case Op::asinh:
     case Op::atan2:
     case Op::pow:
-    case Op::tan:
-    case Op::tanh:
-      return 8;
-    case Op::acosh:
-    case Op::asinh:
-    case Op::atanh:
+      return 7;
     case Op::logaddexp:
-      return 11;
+      return 9;
     default:
       return 0;
   }

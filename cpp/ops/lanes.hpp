@@ -210,6 +210,23 @@ ARRAYX_HD T lookup(const T (&table)[16], typename ints_of_width<sizeof(T)>::s in
   return table[index & 15];
 }
 
+// One of the same of two tables, chosen by the condition.
+template <class T>
+ARRAYX_HD T lookup(const T (&table)[2][16], bool second,
+                   typename ints_of_width<sizeof(T)>::s index) {
+  return table[second][index & 15];
+}
+
+// Whether a < b in every lane, and low <= x < high: two instructions less than all().
+template <class V>
+ARRAYX_HD bool all_less(V a, V b) {
+  return all(a < b);
+}
+template <class V>
+ARRAYX_HD bool all_within(V x, V low, V high) {
+  return all((x >= low) & (x < high));
+}
+
 // f applied to each lane as a scalar: for rare, expensive cases.
 template <class F, class T>
 ARRAYX_HD T map_lanes(F f, T x) {
@@ -256,6 +273,19 @@ ARRAYX_HD V copysign(V magnitude, V sign) {
   using u = scalar_t<U>;
   const U sign_bit = splat<U>(u(u(1) << (8 * sizeof(u) - 1)));
   return bit_cast<V>((bit_cast<U>(magnitude) & ~sign_bit) | (bit_cast<U>(sign) & sign_bit));
+}
+// The same for a magnitude that has no sign: one instruction less.
+template <class V>
+ARRAYX_HD V with_sign(V magnitude, V sign) {
+  using U = uint_t<V>;
+  using u = scalar_t<U>;
+  const U sign_bit = splat<U>(u(u(1) << (8 * sizeof(u) - 1)));
+  return bit_cast<V>(bit_cast<U>(magnitude) | (bit_cast<U>(sign) & sign_bit));
+}
+// x, but limit where x is larger; NaN stays.
+template <class V>
+ARRAYX_HD V at_most(V x, V limit) {
+  return select(limit < x, limit, x);
 }
 template <class V>
 ARRAYX_HD mask_t<V> is_nan(V x) {

@@ -1,4 +1,4 @@
-// Kernels of copies and casts.
+// Kernels of copies.
 #include "elementwise_kernels.cuh"
 
 namespace arrayx::cuda {
@@ -76,22 +76,6 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-template <class From>
-void fill_casts_from(KernelTable& table, DType from) {
-  const auto put = [&]<class To>(DType to, To*) {
-    using O = Operation<Convert<From, To>, 1, From, From, To, false>;
-    ElementwiseKernels& k = table.cast[static_cast<int>(from)][static_cast<int>(to)];
-    k = table.copy[static_cast<int>(to)];
-    k.packs = reinterpret_cast<const void*>(&packs<O>);
-    k.packs_convert = true;
-    k.lanes = O::lanes;
-    k.packs_per_thread = packs_in_flight<O>;
-  };
-#define ARRAYX_ROW(name, T) put(DType::name, static_cast<T*>(nullptr));
-  ARRAYX_CUDA_DTYPES(ARRAYX_ROW)
-#undef ARRAYX_ROW
-}
-
 }  // namespace
 
 void fill_copies(KernelTable& table) {
@@ -100,12 +84,6 @@ void fill_copies(KernelTable& table) {
 #undef ARRAYX_ROW
   table.copy[static_cast<int>(DType::uint8)].words = reinterpret_cast<const void*>(&words<1>);
   table.copy[static_cast<int>(DType::uint16)].words = reinterpret_cast<const void*>(&words<2>);
-}
-
-void fill_casts(KernelTable& table) {
-#define ARRAYX_ROW(name, T) fill_casts_from<T>(table, DType::name);
-  ARRAYX_CUDA_DTYPES(ARRAYX_ROW)
-#undef ARRAYX_ROW
 }
 
 }  // namespace arrayx::cuda

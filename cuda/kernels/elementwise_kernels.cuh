@@ -1,13 +1,14 @@
-// The three kernels of an elementwise operation: packs (every operand in runs of 16 bytes),
-// strided (element by element, any strides and dtypes) and tiles (operands that are fastest in
-// another dimension than the output come through shared memory).
+// The four kernels of an elementwise operation: packs (every operand in runs of 16 bytes), rows
+// (runs of any length and alignment), strided (element by element, any strides and dtypes) and
+// tiles (operands that are fastest in another dimension than the output come through shared
+// memory).
 #pragma once
 
 #include <type_traits>
 
 #include "../../cpp/ops/elementwise.hpp"
 #include "../../cpp/ops/table.hpp"
-#include "../loops.cuh"
+#include "../rows.cuh"
 #include "tables.cuh"
 
 namespace arrayx::cuda {
@@ -62,13 +63,17 @@ inline constexpr int packs_in_flight = O::heavy       ? 2
                                        : O::lanes > 8 ? 1
                                        : O::lanes > 4 ? 2
                                                       : 4;
+// Elements of a pack of a heavy operation that are computed side by side: where they are single
+// floats, latency would keep it from the bandwidth.
+template <class O>
+inline constexpr int unrolled = ops::same_type_v<typename O::rest, f32> ? O::lanes : 1;
 template <class O>
 inline constexpr int elements_in_flight = O::heavy ? 1 : 4;
 
 // ---- packs --------------------------------------------------------------------------------------
 
 template <class M, int N, int Packs, int K>
-__device__ __forceinline__ void load_packs(const Loop& loop, int k, const i64 (&offset)[Packs][K],
+__device__ __forceinline__ void load_packs(const Loop& loop, int k, const i32 (&offset)[Packs][K],
                                            Pack<M, N> (&x)[Packs]) {
   const char* const data = loop.data[k];
   switch (loop.access[k]) {
@@ -97,6 +102,69 @@ __device__ __forceinline__ void load_packs(const Loop& loop, int k, const i64 (&
   }
 }
 
+// value(p) where p may not be known when compiled, without an array in memory.
+template <int P, class Value>
+__device__ __forceinline__ auto chosen(int p, Value&& value) {
+  auto x = value(0);
+#pragma unroll
+  for (int q = 1; q < P; ++q) {
+    if (p == q) x = value(q);
+  }
+  return x;
+}
+
+template <class M, int N>
+__device__ __forceinline__ const Pack<M, N>& pack_of(const Pack<M, N>& x) {
+  return x;
+}
+template <class M, int N>
+__device__ __forceinline__ Pack<M, N> pack_of(const Run<M, N>& x) {
+  return x.pack();
+}
+
+// store(p, the operation on pack p of each operand, packs or runs) for all p.
+template <class O, int P, class As, class Bs, class Store>
+__device__ __forceinline__ void apply_packs(const As (&a)[P], const Bs (&b)[O::rests][P],
+                                            Store&& store) {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  constexpr int N = O::lanes;
+  using R = memory_t<typename O::result>;
+  constexpr int C = O::arity == 3 ? 1 : 0;
+  if constexpr (O::heavy) {
+#pragma unroll 1
+    for (int p = 0; p < P; ++p) {
+      Pack<A, N> x = pack_of(chosen<P>(p, [&](int q) { return a[q]; }));
+      Pack<B, N> y = pack_of(chosen<P>(p, [&](int q) { return b[0][q]; }));
+      Pack<B, N> z = pack_of(chosen<P>(p, [&](int q) { return b[C][q]; }));
+      Pack<R, N> r;
+#pragma unroll unrolled < O>
+      for (int i = 0; i < N; ++i) r.put(O::apply(x.take(), y.take(), z.take()));
+      store(p, r);
+    }
+  } else {
+#pragma unroll
+    for (int p = 0; p < P; ++p) {
+      const Pack<A, N> x = pack_of(a[p]);
+      const Pack<B, N> y = pack_of(b[0][p]), z = pack_of(b[C][p]);
+      Pack<R, N> r;
+#pragma unroll
+      for (int i = 0; i < N; ++i) r.v[i] = O::apply(x.v[i], y.v[i], z.v[i]);
+      store(p, r);
+    }
+  }
+}
+
+// A granule of operand k.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> load_operand(const Loop& loop, int k, i32 offset,
+                                                  Granule granule) {
+  if (loop.access[k] == Access::value) {
+    return repeated<M, N>(*reinterpret_cast<const M*>(loop.value[k]));
+  }
+  return load_granule<M, N>(loop.data[k] + offset, loop.dim[0].stride[k], granule);
+}
+
 template <class O>
 __global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ Loop loop) {
   using A = memory_t<typename O::first>;
@@ -107,7 +175,7 @@ __global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ L
   for (u32 begin = blockIdx.x * (block_threads * P) + threadIdx.x; begin < loop.count;
        begin += step) {
     u32 at[P];
-    i64 offset[P][K] = {};
+    i32 offset[P][K] = {};
 #pragma unroll
     for (int p = 0; p < P; ++p) {
       // Beyond the end the last pack is read once more and dropped.
@@ -122,43 +190,66 @@ __global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ L
 #pragma unroll
       for (int k = 1; k < K - 1; ++k) load_packs(loop, k, offset, b[k - 1]);
     }
-    constexpr int C = O::arity == 3 ? 1 : 0;
-    if constexpr (O::heavy) {
-      static_assert(P == 2);
-#pragma unroll 1
-      for (int p = 0; p < P; ++p) {
-        if (begin + p * block_threads >= loop.count) break;
-        Pack<A, N> x = p == 0 ? a[0] : a[1];
-        Pack<B, N> y = p == 0 ? b[0][0] : b[0][1], z = p == 0 ? b[C][0] : b[C][1];
-        Pack<R, N> r;
-#pragma unroll 1
-        for (int i = 0; i < N; ++i) r.put(O::apply(x.take(), y.take(), z.take()));
-        const i64 place = p == 0 ? offset[0][K - 1] : offset[1][K - 1];
-        *reinterpret_cast<Pack<R, N>*>(loop.data[K - 1] + place) = r;
+    apply_packs<O>(a, b, [&](int p, const Pack<R, N>& r) {
+      if (begin + p * block_threads < loop.count) {
+        *reinterpret_cast<Pack<R, N>*>(loop.data[K - 1] +
+                                       chosen<P>(p, [&](int q) { return offset[q][K - 1]; })) = r;
       }
-    } else {
+    });
+  }
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+// Dimension 0 of the loop is that of the rows, which have `length` elements in `granules` parts.
+template <class O>
+__global__ void __launch_bounds__(block_threads)
+    rows(const __grid_constant__ Loop loop, Divisor granules, u32 length) {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  using R = memory_t<typename O::result>;
+  constexpr int N = O::lanes, P = 2, K = O::arity + 1;
+  const u32 step = gridDim.x * (block_threads * P);
+  for (u32 begin = blockIdx.x * (block_threads * P) + threadIdx.x; begin < loop.count;
+       begin += step) {
+    u32 row[P], at[P];
+    i32 offset[P][K] = {};
 #pragma unroll
-      for (int p = 0; p < P; ++p) {
-        Pack<R, N> r;
+    for (int p = 0; p < P; ++p) {
+      const u32 i = begin + p * block_threads;
+      row[p] = granules.divide(i < loop.count ? i : loop.count - 1);
+      at[p] = i - row[p] * granules.divisor;
+    }
+    if (loop.ndim > 1) locate(loop, 1, row, offset);
+    Granule granule[P];
+    Run<A, N> a[P] = {};
+    Run<B, N> b[O::rests][P] = {};
 #pragma unroll
-        for (int i = 0; i < N; ++i) {
-          B y{}, z{};
-          if constexpr (K > 2) y = b[0][p].v[i];
-          if constexpr (K > 3) z = b[C][p].v[i];
-          r.v[i] = O::apply(a[p].v[i], y, z);
-        }
-        if (begin + p * block_threads < loop.count) {
-          *reinterpret_cast<Pack<R, N>*>(loop.data[K - 1] + offset[p][K - 1]) = r;
+    for (int p = 0; p < P; ++p) {
+      granule[p] = granule_at<R, N>(loop.data[K - 1] + offset[p][K - 1], at[p], length);
+      if (begin + p * block_threads >= loop.count) granule[p].hi = 0;
+      if (granule[p].hi <= granule[p].lo) continue;
+      a[p] = load_operand<A, N>(loop, 0, offset[p][0], granule[p]);
+      if constexpr (K > 2) {
+#pragma unroll
+        for (int k = 1; k < K - 1; ++k) {
+          b[k - 1][p] = load_operand<B, N>(loop, k, offset[p][k], granule[p]);
         }
       }
     }
+    apply_packs<O>(a, b, [&](int p, const Pack<R, N>& r) {
+      const Granule g = chosen<P>(p, [&](int q) { return granule[q]; });
+      if (g.hi <= g.lo) return;
+      char* const to = loop.data[K - 1] + chosen<P>(p, [&](int q) { return offset[q][K - 1]; });
+      store_granule(to, g, r);
+    });
   }
 }
 
 // ---- single elements ----------------------------------------------------------------------------
 
 template <class M, int E, int K>
-__device__ __forceinline__ void load_unconverted(const Loop& loop, int k, const i64 (&offset)[E][K],
+__device__ __forceinline__ void load_unconverted(const Loop& loop, int k, const i32 (&offset)[E][K],
                                                  M (&x)[E]) {
   if (loop.access[k] == Access::value) {
 #pragma unroll
@@ -170,7 +261,7 @@ __device__ __forceinline__ void load_unconverted(const Loop& loop, int k, const 
 }
 
 template <class T, bool All, int E, int K>
-__device__ __forceinline__ void load_elements(const Loop& loop, int k, const i64 (&offset)[E][K],
+__device__ __forceinline__ void load_elements(const Loop& loop, int k, const i32 (&offset)[E][K],
                                               memory_t<T> (&x)[E]) {
   if (loop.access[k] != Access::converted) return load_unconverted(loop, k, offset, x);
   i64 places[E];
@@ -180,7 +271,7 @@ __device__ __forceinline__ void load_elements(const Loop& loop, int k, const i64
 }
 
 template <class T, bool All>
-__device__ __forceinline__ void store_element(const Loop& loop, int k, i64 offset, memory_t<T> x) {
+__device__ __forceinline__ void store_element(const Loop& loop, int k, i32 offset, memory_t<T> x) {
   char* const p = loop.data[k] + offset;
   if (loop.access[k] == Access::direct) {
     *reinterpret_cast<memory_t<T>*>(p) = x;
@@ -196,7 +287,7 @@ __global__ void __launch_bounds__(block_threads) strided(const __grid_constant__
   for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
        begin += step) {
     u32 at[E];
-    i64 offset[E][K] = {};
+    i32 offset[E][K] = {};
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       const u32 i = begin + e * block_threads;
@@ -233,7 +324,7 @@ inline constexpr int tile_bytes = (tile_pitch<M, Edge> * Edge * int(sizeof(M)) +
 // Dimension 0 of the loop is the one along which the output is fastest, dimension 1 that of the
 // staged operands; a block has one tile of the two. Tile[i0][i1], both ways coalesced.
 template <class M, int Edge>
-__device__ __forceinline__ void stage(const Loop& loop, int k, i64 origin, u32 size0, u32 size1,
+__device__ __forceinline__ void stage(const Loop& loop, int k, i32 origin, u32 size0, u32 size1,
                                       M* tile) {
   constexpr int rows = block_threads / Edge, pitch = tile_pitch<M, Edge>;
   const u32 i1 = threadIdx.x % Edge, first = threadIdx.x / Edge;
@@ -269,10 +360,11 @@ __global__ void __launch_bounds__(block_threads)
   const u32 begin1 = (t1 - outer * tiles1.divisor) * edge;
   const u32 size0 = min(u32(edge), loop.dim[0].size.divisor - begin0);
   const u32 size1 = min(u32(edge), loop.dim[1].size.divisor - begin1);
-  i64 origin[1][K];
+  i32 origin[1][K];
 #pragma unroll
   for (int k = 0; k < K; ++k) {
-    origin[0][k] = begin0 * loop.dim[0].stride[k] + begin1 * loop.dim[1].stride[k];
+    origin[0][k] =
+        i32(begin0) * i32(loop.dim[0].stride[k]) + i32(begin1) * i32(loop.dim[1].stride[k]);
   }
   if (loop.ndim > 2) {
     u32 rest[1] = {outer};
@@ -300,14 +392,15 @@ __global__ void __launch_bounds__(block_threads)
   if (i0 >= size0) return;
 #pragma unroll 1
   for (u32 row = first; row < size1; row += E * rows) {
-    i64 offset[E][K];
+    i32 offset[E][K];
     u32 at[E];
 #pragma unroll
     for (int e = 0; e < E; ++e) {
       at[e] = min(row + e * rows, size1 - 1);
 #pragma unroll
       for (int k = 0; k < K; ++k) {
-        offset[e][k] = origin[0][k] + i0 * loop.dim[0].stride[k] + at[e] * loop.dim[1].stride[k];
+        offset[e][k] = origin[0][k] + i32(i0) * i32(loop.dim[0].stride[k]) +
+                       i32(at[e]) * i32(loop.dim[1].stride[k]);
       }
     }
     A a[E];
@@ -349,6 +442,7 @@ ElementwiseKernels kernels_of() {
   using B = memory_t<typename O::rest>;
   ElementwiseKernels k;
   k.packs = reinterpret_cast<const void*>(&packs<Packed>);
+  k.rows = reinterpret_cast<const void*>(&rows<Packed>);
   k.strided = reinterpret_cast<const void*>(&strided<O>);
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
   k.lanes = O::lanes;
@@ -364,9 +458,9 @@ ElementwiseKernels kernels_of() {
 template <class F, class T>
 inline constexpr bool is_heavy = false;
 template <class T>
-inline constexpr bool is_heavy<ops::FloorDivide, T> = true;
+inline constexpr bool is_heavy<ops::FloorDivide, T> = (sizeof(T) > 2);
 template <class T>
-inline constexpr bool is_heavy<ops::Remainder, T> = true;
+inline constexpr bool is_heavy<ops::Remainder, T> = (sizeof(T) > 2);
 template <class T>
 inline constexpr bool is_heavy<ops::Divide, Complex<T>> = true;
 template <class T>

@@ -1,37 +1,37 @@
 // Kernels of any, all and count_nonzero.
-#include "reduce_kernels.cuh"
+#include "reduce_unordered.cuh"
 
 namespace arrayx::cuda {
 
 namespace {
 
 // Of integers only the size matters.
-template <class Op, class A>
+template <class Op, class A, template <class> class OfBytes>
 void fill(ReduceTable& table, Reduction op) {
   auto& row = table.reduce[static_cast<int>(op)];
   const auto put = [&row](DType d, const ReduceKernels& k) { row[static_cast<int>(d)][0] = k; };
-  put(DType::bool_, reduce_kernels<Conditional<Op, u8, A>>());
-  put(DType::int8, reduce_kernels<Conditional<Op, u8, A>>());
-  put(DType::int16, reduce_kernels<Conditional<Op, u16, A>>());
-  put(DType::int32, reduce_kernels<Conditional<Op, u32, A>>());
-  put(DType::int64, reduce_kernels<Conditional<Op, u64, A>>());
-  put(DType::uint8, reduce_kernels<Conditional<Op, u8, A>>());
-  put(DType::uint16, reduce_kernels<Conditional<Op, u16, A>>());
-  put(DType::uint32, reduce_kernels<Conditional<Op, u32, A>>());
-  put(DType::uint64, reduce_kernels<Conditional<Op, u64, A>>());
-  put(DType::float16, reduce_kernels<Conditional<Op, f16, A>>());
-  put(DType::float32, reduce_kernels<Conditional<Op, f32, A>>());
-  put(DType::float64, reduce_kernels<Conditional<Op, f64, A>>());
-  put(DType::complex64, reduce_kernels<Conditional<Op, Complex<f32>, A>>());
-  put(DType::complex128, reduce_kernels<Conditional<Op, Complex<f64>, A>>());
+  put(DType::bool_, unordered_kernels<OfConditions<Op, u8, A, OfBytes>>());
+  put(DType::int8, unordered_kernels<OfConditions<Op, u8, A, OfBytes>>());
+  put(DType::int16, unordered_kernels<OfConditions<Op, u16, A, OfBytes>>());
+  put(DType::int32, unordered_kernels<OfConditions<Op, u32, A, OfBytes>>());
+  put(DType::int64, unordered_kernels<OfConditions<Op, u64, A, OfBytes>>());
+  put(DType::uint8, unordered_kernels<OfConditions<Op, u8, A, OfBytes>>());
+  put(DType::uint16, unordered_kernels<OfConditions<Op, u16, A, OfBytes>>());
+  put(DType::uint32, unordered_kernels<OfConditions<Op, u32, A, OfBytes>>());
+  put(DType::uint64, unordered_kernels<OfConditions<Op, u64, A, OfBytes>>());
+  put(DType::float16, unordered_kernels<OfConditions<Op, f16, A, OfBytes>>());
+  put(DType::float32, unordered_kernels<OfConditions<Op, f32, A, OfBytes>>());
+  put(DType::float64, unordered_kernels<OfConditions<Op, f64, A, OfBytes>>());
+  put(DType::complex64, unordered_kernels<OfConditions<Op, Complex<f32>, A, OfBytes>>());
+  put(DType::complex128, unordered_kernels<OfConditions<Op, Complex<f64>, A, OfBytes>>());
 }
 
 }  // namespace
 
 void fill_conditions(ReduceTable& table) {
-  fill<ops::Any, u8>(table, Reduction::any);
-  fill<ops::All, u8>(table, Reduction::all);
-  fill<ops::CountNonzero, i64>(table, Reduction::count_nonzero);
+  fill<ops::Any, u8, AnyBytes>(table, Reduction::any);
+  fill<ops::All, u8, AllBytes>(table, Reduction::all);
+  fill<ops::CountNonzero, i64, CountBytes>(table, Reduction::count_nonzero);
 }
 
 }  // namespace arrayx::cuda

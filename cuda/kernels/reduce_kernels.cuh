@@ -2,9 +2,12 @@
 //   element k of n goes to chunk k / 2048 and in it to lane k % 128; a lane combines its elements
 //   in order; lanes are combined with their neighbours (0 with 1, 2 with 3, then 0 with 2 …), and
 //   so are the chunks.
-// So an aligned run of 2^j chunks is a subtree that any warp may do. The kernels are two ways of
-// walking that tree: rows (a warp reads along the reduced dimension) and columns (threads side by
-// side read along a kept one).
+// So an aligned run of 2^j chunks is a subtree that any warp may do. The kernels are ways of
+// walking that tree: rows (a warp reads along the reduced dimension), short rows (some threads read
+// a row, and several rows are in flight) and columns (threads side by side read along a kept
+// dimension). Reductions to which the order does not matter have kernels of their own, in
+// reduce_unordered.cuh. Where several blocks have a part of an output, the last one to finish joins
+// their results.
 #pragma once
 
 #include <type_traits>
@@ -32,9 +35,172 @@ template <class A>
 __device__ __forceinline__ A lane_above(A x, int distance) {
   return map_words(x, [=](u32 w) { return __shfl_down_sync(every_lane, w, distance); });
 }
+// From the first of so many threads, a power of two.
 template <class A>
-__device__ __forceinline__ A from_lane_zero(A x) {
-  return map_words(x, [](u32 w) { return __shfl_sync(every_lane, w, 0); });
+__device__ __forceinline__ A from_first(A x, int threads) {
+  return map_words(x, [=](u32 w) { return __shfl_sync(every_lane, w, 0, threads); });
+}
+
+// ---- parts of an output that meet ---------------------------------------------------------------
+
+// Results of runs of equal length, neighbours combined as soon as there are two; `at` has room for
+// a result on every level, `stride` apart.
+template <class R>
+struct Subtrees {
+  using A = typename R::accumulator;
+  A* at;
+  int stride;
+  u32 count = 0;
+
+  __device__ __forceinline__ void push(A x) {
+    int level = 0;
+    for (; count >> level & 1; ++level) x = R::combine(at[level * stride], x);
+    at[level * stride] = x;
+    ++count;
+  }
+  // All of them, and `rest`, the result of a shorter run, if there is one.
+  __device__ __forceinline__ A total(bool has_rest, A rest) const {
+    for (int level = 0; count >> level != 0; ++level) {
+      if ((count >> level & 1) == 0) continue;
+      rest = has_rest ? R::combine(at[level * stride], rest) : at[level * stride];
+      has_rest = true;
+    }
+    return rest;
+  }
+};
+
+// The tree over the first elements of 2^width_log2 threads, of which `live` have one.
+template <class R>
+__device__ __forceinline__ typename R::accumulator combine_threads(typename R::accumulator x,
+                                                                   int thread, int threads,
+                                                                   int live) {
+  for (int d = 1; d < threads; d *= 2) {
+    const auto other = lane_above(x, d);
+    if (thread % (2 * d) == 0 && thread + d < live) x = R::combine(x, other);
+  }
+  return x;
+}
+
+// How many parts of each output or tile are done; zero between launches, which are in order.
+__device__ u32 parts_done[most_joined];
+
+// Whether this block is the last one of the `parts` of an output or tile; if so, it sees what the
+// others have stored.
+__device__ __forceinline__ bool is_last_part(u32 which, u32 parts) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) {
+    last = atomicInc(&parts_done[which], parts - 1) == parts - 1;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+// The tree over x[0 … n), n <= N.
+template <class R, int N>
+__device__ __forceinline__ void combine_neighbours(typename R::accumulator (&x)[N], int n) {
+#pragma unroll
+  for (int d = 1; d < N; d *= 2) {
+#pragma unroll
+    for (int i = 0; i + d < N; i += 2 * d) {
+      if (i + d < n) x[i] = R::combine(x[i], x[i + d]);
+    }
+  }
+}
+
+// The partial results of `width` outputs side by side, of which the first lies at `place`. A thread
+// takes a run of up to joined_run of them, a subtree.
+template <class R>
+__device__ void join_parts(const ReduceLoop& loop, const ReducePlace& place, int width) {
+  using A = typename R::accumulator;
+  constexpr int together = 4, levels = 4;
+  static_assert(joined_run == together << (levels - 1));
+  __shared__ __align__(16) unsigned char shared[levels * block_threads * sizeof(A)];
+  A* const results = reinterpret_cast<A*>(shared);
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+  const int parts = static_cast<int>(loop.units.divisor);
+  int wide = 1;
+  while (wide < width && wide < threads) wide *= 2;
+  const int runs = threads / wide;
+  int run = 1;
+  while (run * runs < parts) run *= 2;
+  const int mine = thread / wide;
+  for (int column = thread % wide; column - thread % wide < width; column += wide) {
+    const bool exists = column < width && mine * run < parts && mine < runs;
+    A x[together];
+    if (exists) {
+      const int n = min(run, parts - mine * run);
+      const char* p = loop.partial + place.partial + column * loop.kept[0].stride[3] +
+                      mine * run * loop.unit_stride;
+      Subtrees<R> trees{results + thread, block_threads};
+      for (int i = 0; i < n; i += together) {
+#pragma unroll
+        for (int j = 0; j < together; ++j) {
+          if (i + j < n) x[j] = *reinterpret_cast<const A*>(p + (i + j) * loop.unit_stride);
+        }
+        combine_neighbours<R>(x, n - i);
+        if (n - i >= together) trees.push(x[0]);
+      }
+      x[0] = trees.total(n % together != 0, x[0]);
+      results[thread] = x[0];
+    }
+    for (int d = 1; d < runs && d * run < parts; d *= 2) {
+      __syncthreads();
+      if (mine % (2 * d) == 0 && exists && (mine + d) * run < parts) {
+        x[0] = R::combine(x[0], results[thread + d * wide]);
+        results[thread] = x[0];
+      }
+    }
+    if (exists && mine == 0) {
+      R::store(loop.out + place.out + column * loop.kept[0].stride[2], x[0]);
+    }
+    __syncthreads();
+  }
+}
+
+// Stores the result of one of the columns from `place` on.
+template <class R>
+__device__ __forceinline__ void store_part(const ReduceLoop& loop, const ReducePlace& place, int v,
+                                           u32 unit, typename R::accumulator x) {
+  if (loop.partial == nullptr) {
+    R::store(loop.out + place.out + v * loop.kept[0].stride[2], x);
+  } else {
+    *reinterpret_cast<typename R::accumulator*>(
+        loop.partial + place.partial + v * loop.kept[0].stride[3] + unit * loop.unit_stride) = x;
+  }
+}
+
+// Joins the results of the groups of threads of a block, of which `live` have one at their first
+// thread, and stores that of the block; `results` has room for one of every group.
+template <class R>
+__device__ __forceinline__ void finish_block(const ReduceLoop& loop, u32 output, u32 unit,
+                                             const ReducePlace& place, typename R::accumulator x,
+                                             typename R::accumulator* results, int live) {
+  const int thread = threadIdx.x, groups = blockDim.x >> loop.width_log2;
+  __syncthreads();
+  if (thread % (1 << loop.width_log2) == 0) results[thread >> loop.width_log2] = x;
+  __syncthreads();
+  if (thread < 32) {
+    if (thread < groups) x = results[thread];
+    x = combine_threads<R>(x, thread, groups, live);
+    if (thread == 0) store_part<R>(loop, place, 0, unit, x);
+  }
+  if (loop.partial != nullptr && is_last_part(output, loop.units.divisor)) {
+    join_parts<R>(loop, place, 1);
+  }
+}
+
+// Joins a tile's columns when every unit of it is stored.
+template <class R>
+__device__ __forceinline__ void finish_tile(const ReduceLoop& loop, u32 outer, u32 tile,
+                                            int width) {
+  if (loop.partial == nullptr) return;
+  if (!is_last_part(outer * loop.tiles.divisor + tile, loop.units.divisor)) return;
+  const u32 size = loop.kept[0].size.divisor, column = tile * width;
+  const ReducePlace place = locate_output(loop, outer * size + column);
+  join_parts<R>(loop, place, static_cast<int>(min(size - column, u32(width))));
 }
 
 // ---- rows ---------------------------------------------------------------------------------------
@@ -51,36 +217,55 @@ __device__ __forceinline__ Pack<M, V> load_first(const char* p, int left) {
   return x;
 }
 
-// A unit, a warp's or (of short rows) a part of a warp's work, is some chunks of one output.
-// V: elements of a load; with V = 1 the reduced dimensions may have any strides.
-template <class R, int V>
-__global__ void __launch_bounds__(block_threads) rows(const __grid_constant__ ReduceLoop loop) {
+// Up to T threads of a row do a whole output or, with `whole_block`, each group of T a unit of the
+// block's output: some chunks. V: elements of a load; with V = 1 the reduced dimensions may have
+// any strides.
+template <class R, int V, int T>
+__global__ void __launch_bounds__(block_threads,
+                                  sizeof(typename R::accumulator) == 4 && V < 8 ? 3 : 1)
+    rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  constexpr int sets = reduce_lanes / (32 * V);             // of lanes, one behind the other
-  constexpr int batch = sets >= 4 ? 4 : sets == 2 ? 4 : 8;  // rounds whose loads are in flight
+  constexpr int sets = reduce_lanes / (T * V);  // of lanes, one behind the other
+  // Rounds whose loads are in flight: a thread's 128 bytes, or 64 where they are many small ones.
+  constexpr int item = sizeof(M), round_bytes = sets * V * item;
+  constexpr int in_flight = V == 1 ? (item < 8 ? 64 : 16 * item) : 128;
+  constexpr int batch = round_bytes >= in_flight ? 1 : in_flight / round_bytes;
+  constexpr int levels = 24, most_groups = block_threads / T;
+  __shared__ __align__(16) unsigned char shared[levels * most_groups * sizeof(A)];
+  A* const results = reinterpret_cast<A*>(shared);
   const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
-  const u64 unit_of_all = (u64(blockIdx.x) * block_threads + threadIdx.x) >> loop.width_log2;
-  const u32 all_units = loop.outputs * loop.units.divisor;
-  const bool exists = unit_of_all < all_units;
-  const u32 at = exists ? static_cast<u32>(unit_of_all) : all_units - 1;
-  const u32 output = loop.units.divide(at), unit = at - output * loop.units.divisor;
+  const int group = threadIdx.x >> loop.width_log2, groups = blockDim.x >> loop.width_log2;
+  u32 output = blockIdx.x, unit = 0;
+  i64 begin = 0;
+  bool exists = true;
+  if (loop.whole_block) {
+    output = loop.units.divide(blockIdx.x);
+    unit = blockIdx.x - output * loop.units.divisor;
+    begin = (i64(unit) * groups + group) * loop.per_unit;
+    exists = begin < loop.n;
+  } else {
+    output = blockIdx.x * groups + group;
+    exists = output < loop.outputs;
+    output = min(output, loop.outputs - 1);
+  }
   const ReducePlace place = locate_output(loop, output);
   const char* const in = loop.in + place.in;
   const A center = R::load_center(loop.center, place.center);
 
   constexpr i64 chunk = reduce_chunk;
-  const i64 begin = unit * (loop.chunks_per_unit * chunk);
-  const i64 end = min(loop.n, begin + loop.chunks_per_unit * chunk);
-  A kept{};
-  int chunks = 0;
+  const i64 end = exists ? min(loop.n, begin + loop.per_unit) : begin;
   const i64 stride = V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0];
-  for (i64 first = begin; first < end; first += chunk, ++chunks) {
-    const int left = static_cast<int>(min(end - first, chunk));  // elements of this chunk
+  A kept{};
+  int chunks = 0, turns = 0;  // since the last time that `threads` of them were joined
+  Subtrees<R> trees{results + group, most_groups};
+  A acc[sets][V];
+  // The warp's threads go on together, also where their rows end at different places.
+  for (i64 first = begin; __any_sync(every_lane, first < end); first += chunk) {
+    const int left = static_cast<int>(min(end - first, chunk));  // elements of this chunk, or none
     const int live = min(left, reduce_lanes);
-    const int rounds = (left + reduce_lanes - 1) / reduce_lanes;
+    const int rounds = left > 0 ? (left + reduce_lanes - 1) / reduce_lanes : 0;
     const char* const from = in + first * stride;
-    A acc[sets][V];
     // `together` rounds, whose loads are in flight at the same time; with `whole` none is cut off,
     // with `apart` the reduced dimensions do not merge.
     const auto take = [&](int round, auto together, auto whole, auto apart) {
@@ -89,7 +274,7 @@ __global__ void __launch_bounds__(block_threads) rows(const __grid_constant__ Re
       for (int b = 0; b < together; ++b) {
 #pragma unroll
         for (int s = 0; s < sets; ++s) {
-          const int k = ((round + b) * sets + s) * (32 * V) + thread * V;
+          const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
           if (!whole && k >= left) continue;
           if constexpr (apart) {
             const i64 place = locate_in_group(loop, static_cast<u32>(first + k));
@@ -105,11 +290,11 @@ __global__ void __launch_bounds__(block_threads) rows(const __grid_constant__ Re
       for (int b = 0; b < together; ++b) {
 #pragma unroll
         for (int s = 0; s < sets; ++s) {
-          const int k = ((round + b) * sets + s) * (32 * V) + thread * V;
+          const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
 #pragma unroll
           for (int v = 0; v < V; ++v) {
             if (!whole && k + v >= left) continue;
-            const A y = R::map(x[b][s].v[v], center, first + k + v);
+            const A y = R::map(x[b][s].v[v], center);
             if (b == 0 && round == 0) {
               acc[s][v] = y;
             } else {
@@ -141,46 +326,89 @@ __global__ void __launch_bounds__(block_threads) rows(const __grid_constant__ Re
         take(round, One{}, No{}, No{});
       }
     }
-    // Lane (s * 32 + thread) * V + v.
+    // Lane (s * T + thread) * V + v.
 #pragma unroll
     for (int s = 0; s < sets; ++s) {
-      const int lane = (s * 32 + thread) * V;
-#pragma unroll
-      for (int d = 1; d < V; d *= 2) {
-#pragma unroll
-        for (int v = 0; v + d < V; v += 2 * d) {
-          if (lane + v + d < live) acc[s][v] = R::combine(acc[s][v], acc[s][v + d]);
-        }
-      }
-      for (int d = 1; d < threads; d *= 2) {
-        const A other = lane_above(acc[s][0], d);
-        if (thread % (2 * d) == 0 && thread + d < threads && lane + d * V < live) {
-          acc[s][0] = R::combine(acc[s][0], other);
-        }
-      }
+      const int lane = (s * T + thread) * V;
+      combine_neighbours<R>(acc[s], live - lane);
+      acc[s][0] = combine_threads<R>(acc[s][0], thread, threads,
+                                     min(threads, (live - s * T * V + V - 1) / V));
     }
 #pragma unroll
     for (int d = 1; d < sets; d *= 2) {
 #pragma unroll
       for (int s = 0; s + d < sets; s += 2 * d) {
-        if ((s + d) * 32 * V < live) acc[s][0] = R::combine(acc[s][0], acc[s + d][0]);
+        if ((s + d) * T * V < live) acc[s][0] = R::combine(acc[s][0], acc[s + d][0]);
       }
     }
-    if (loop.chunks_per_unit == 1) {
+    if (loop.per_unit <= chunk) {
       kept = acc[0][0];
-    } else {  // the chunk's number is the thread that keeps its result
-      const A result = from_lane_zero(acc[0][0]);
+      break;
+    }
+    // The chunk's number is the thread that keeps its result.
+    const A result = from_first(acc[0][0], threads);
+    if (left > 0) {
       if (thread == chunks) kept = result;
+      ++chunks;
+    }
+    if (++turns == threads) {
+      turns = 0;
+      const A run = combine_threads<R>(kept, thread, threads, chunks);
+      if (chunks == threads) {
+        if (thread == 0) trees.push(run);
+        chunks = 0;
+      }
     }
   }
-  if (loop.chunks_per_unit > 1) {
-    for (int d = 1; d < 32; d *= 2) {
-      const A other = lane_above(kept, d);
-      if (thread % (2 * d) == 0 && thread + d < chunks) kept = R::combine(kept, other);
-    }
+  if (loop.per_unit > chunk) {
+    kept = combine_threads<R>(kept, thread, threads, chunks);
+    if (thread == 0) kept = trees.total(chunks > 0, kept);
   }
-  if (thread == 0 && exists) {
-    R::store(loop, loop.out + place.out + unit * loop.unit_stride, kept);
+  if (!loop.whole_block) {
+    if (thread == 0 && exists) R::store(loop.out + place.out, kept);
+    return;
+  }
+  const i64 block_begin = i64(unit) * groups * loop.per_unit;
+  const i64 live = (loop.n - block_begin - 1) / loop.per_unit + 1;
+  finish_block<R>(loop, output, unit, place, kept, results,
+                  static_cast<int>(min(live, i64(groups))));
+}
+
+// ---- short rows ---------------------------------------------------------------------------------
+
+// A row has up to a pack (or element) for each of 2^width_log2 threads, and no more than one round.
+template <class R, int V>
+__global__ void __launch_bounds__(block_threads)
+    short_rows(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int rows = short_rows_at_once;
+  const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
+  const int groups = block_threads >> loop.width_log2;
+  const u32 first = blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2);
+  const int n = static_cast<int>(loop.n), left = n - thread * V;
+  const i64 offset = thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
+  ReducePlace place[rows];
+  Pack<M, V> x[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const u32 output = first + r * groups;
+    if (output >= loop.outputs) break;
+    place[r] = locate_output(loop, output);
+    if (left > 0) x[r] = load_first<M, V>(loop.in + place[r].in + offset, left);
+  }
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const bool exists = first + r * groups < loop.outputs;
+    A y[V];
+    const A center = exists ? R::load_center(loop.center, place[r].center) : A{};
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v < left) y[v] = R::map(x[r].v[v], center);
+    }
+    combine_neighbours<R>(y, left);
+    y[0] = combine_threads<R>(y[0], thread, threads, (n + V - 1) / V);
+    if (thread == 0 && exists) R::store(loop.out + place[r].out, y[0]);
   }
 }
 
@@ -194,7 +422,7 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
   using A = typename R::accumulator;
   constexpr int V = R::columns;
   extern __shared__ __align__(16) unsigned char shared[];
-  A* const results = reinterpret_cast<A*>(shared);  // [y][x * V + v]
+  A* const results = reinterpret_cast<A*>(shared);  // [y][x * V + v], then the trees'
   const int x = threadIdx.x, y = threadIdx.y, width = blockDim.x * V;
   const u32 tile_of_all = blockIdx.x;
   const u32 rest = loop.tiles.divide(tile_of_all), tile = tile_of_all - rest * loop.tiles.divisor;
@@ -211,133 +439,108 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
     }
   }
   constexpr i64 chunk = reduce_chunk;
-  const i64 first = unit * chunk;
-  const int left = static_cast<int>(min(loop.n - first, chunk));
-  const int live = min(left, reduce_lanes);
+  const i64 begin = unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
   const bool merged = loop.group_dims == 1;
   const i64 step = loop.group[0].stride[0];
-  const char* const from = in + (merged ? first * step : 0);
   A acc[L][V];
-  // The lanes of this thread in one round; with `whole` every element exists and columns are packs,
-  // with `apart` the reduced dimensions do not merge.
-  const auto take = [&](int round, auto whole, auto apart) {
-    Pack<M, V> items[L];
-    const int begin = round * reduce_lanes + y * L;
+  u32 chunks = 0;
+  for (i64 first = begin;; first += chunk) {
+    const int left = static_cast<int>(min(end - first, chunk));
+    const int live = min(left, reduce_lanes);
+    const char* const from = in + (merged ? first * step : 0);
+    // The lanes of this thread in one round; with `whole` every element exists and columns are
+    // packs, with `apart` the reduced dimensions do not merge.
+    const auto take = [&](int round, auto whole, auto apart) {
+      Pack<M, V> items[L];
+      const int begin = round * reduce_lanes + y * L;
 #pragma unroll
-    for (int i = 0; i < L; ++i) {
-      const int k = begin + i;
-      if (!whole && k >= left) continue;
-      const char* p = from + k * step;
-      if constexpr (apart) p = from + locate_in_group(loop, static_cast<u32>(first + k));
-      if (whole || V == 1 || loop.vector) {
-        items[i] = *reinterpret_cast<const Pack<M, V>*>(p);
-      } else {
+      for (int i = 0; i < L; ++i) {
+        const int k = begin + i;
+        if (!whole && k >= left) continue;
+        const char* p = from + k * step;
+        if constexpr (apart) p = from + locate_in_group(loop, static_cast<u32>(first + k));
+        if (whole || V == 1 || loop.vector) {
+          items[i] = *reinterpret_cast<const Pack<M, V>*>(p);
+        } else {
+#pragma unroll
+          for (int v = 0; v < V; ++v) {
+            if (column + v < size) items[i].v[v] = *reinterpret_cast<const M*>(p + v * stride);
+          }
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < L; ++i) {
+        if (!whole && begin + i >= left) continue;
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          if (column + v < size) items[i].v[v] = *reinterpret_cast<const M*>(p + v * stride);
+          const A value = R::map(items[i].v[v], center[v]);
+          if (round == 0) {
+            acc[i][v] = value;
+          } else {
+            acc[i][v] = R::combine(acc[i][v], value);
+          }
         }
       }
-    }
-#pragma unroll
-    for (int i = 0; i < L; ++i) {
-      if (!whole && begin + i >= left) continue;
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const A value = R::map(items[i].v[v], center[v], first + begin + i);
-        if (round == 0) {
-          acc[i][v] = value;
+    };
+    using Yes = std::true_type;
+    using No = std::false_type;
+    if (column < size) {
+      const bool packs = V == 1 || loop.vector;
+      for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
+        if (!merged) {
+          take(round, No{}, Yes{});
+        } else if (packs && (round + 1) * reduce_lanes <= left) {
+          take(round, Yes{}, No{});
         } else {
-          acc[i][v] = R::combine(acc[i][v], value);
+          take(round, No{}, No{});
         }
       }
     }
-  };
-  using Yes = std::true_type;
-  using No = std::false_type;
-  if (column < size) {
-    const bool packs = V == 1 || loop.vector;
-    for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
-      if (!merged) {
-        take(round, No{}, Yes{});
-      } else if (packs && (round + 1) * reduce_lanes <= left) {
-        take(round, Yes{}, No{});
-      } else {
-        take(round, No{}, No{});
+#pragma unroll
+    for (int d = 1; d < L; d *= 2) {
+#pragma unroll
+      for (int i = 0; i + d < L; i += 2 * d) {
+        if (y * L + i + d < live) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) acc[i][v] = R::combine(acc[i][v], acc[i + d][v]);
+        }
       }
     }
-  }
+    for (int d = 1; d < blockDim.y; d *= 2) {
+      if (y % (2 * d) == d) {
 #pragma unroll
-  for (int d = 1; d < L; d *= 2) {
+        for (int v = 0; v < V; ++v) results[y * width + x * V + v] = acc[0][v];
+      }
+      __syncthreads();
+      if (y % (2 * d) == 0 && (y + d) * L < live && y + d < blockDim.y) {
 #pragma unroll
-    for (int i = 0; i + d < L; i += 2 * d) {
-      if (y * L + i + d < live) {
-#pragma unroll
-        for (int v = 0; v < V; ++v) acc[i][v] = R::combine(acc[i][v], acc[i + d][v]);
+        for (int v = 0; v < V; ++v) {
+          acc[0][v] = R::combine(acc[0][v], results[(y + d) * width + x * V + v]);
+        }
       }
     }
-  }
-  for (int d = 1; d < blockDim.y; d *= 2) {
-    if (y % (2 * d) == d) {
-#pragma unroll
-      for (int v = 0; v < V; ++v) results[y * width + x * V + v] = acc[0][v];
-    }
-    __syncthreads();
-    if (y % (2 * d) == 0 && (y + d) * L < live && y + d < blockDim.y) {
+    if (first + chunk >= end && chunks == 0) break;
+    if (y == 0) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        acc[0][v] = R::combine(acc[0][v], results[(y + d) * width + x * V + v]);
+        Subtrees<R> trees{results + blockDim.y * width + x * V + v, width, chunks};
+        trees.push(acc[0][v]);
+        if (first + chunk >= end)
+          acc[0][v] = Subtrees<R>{trees.at, width, chunks + 1}.total(false, A{});
       }
     }
+    ++chunks;
+    if (first + chunk >= end) break;
+    __syncthreads();
   }
-  if (y != 0) return;
+  if (y == 0) {
 #pragma unroll
-  for (int v = 0; v < V; ++v) {
-    if (column + v >= size) continue;
-    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2] + unit * loop.unit_stride,
-             acc[0][v]);
+    for (int v = 0; v < V; ++v) {
+      if (column + v >= size) continue;
+      store_part<R>(loop, place, v, unit, acc[0][v]);
+    }
   }
-}
-
-// ---- the second stage ---------------------------------------------------------------------------
-
-// A block joins up to merged_at_once partial results of an output, which has in[output][0 … n),
-// four in each thread.
-template <class R>
-__global__ void merge(const __grid_constant__ ReduceLoop loop) {
-  using A = typename R::accumulator;
-  __shared__ __align__(16) unsigned char shared[32 * sizeof(A)];
-  A* const results = reinterpret_cast<A*>(shared);
-  const u32 output = loop.units.divide(blockIdx.x);
-  const u32 unit = blockIdx.x - output * loop.units.divisor;
-  const i64 begin = i64(unit) * merged_at_once;
-  const int n = static_cast<int>(min(loop.n - begin, i64(merged_at_once)));
-  const int thread = threadIdx.x, first = thread * 4;
-  const A* const in = reinterpret_cast<const A*>(loop.in) + output * loop.n + begin;
-  A x[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if (first + i < n) x[i] = in[first + i];
-  }
-  if (first + 1 < n) x[0] = R::combine(x[0], x[1]);
-  if (first + 3 < n) x[2] = R::combine(x[2], x[3]);
-  if (first + 2 < n) x[0] = R::combine(x[0], x[2]);
-  const int lane = thread % 32, warp = thread / 32;
-  for (int d = 1; d < 32; d *= 2) {
-    const A other = lane_above(x[0], d);
-    if (lane % (2 * d) == 0 && first + 4 * d < n) x[0] = R::combine(x[0], other);
-  }
-  if (lane == 0) results[warp] = x[0];
-  __syncthreads();
-  if (warp != 0) return;
-  const int warps = (n + 127) / 128;
-  if (lane < warps) x[0] = results[lane];
-  for (int d = 1; d < 32; d *= 2) {
-    const A other = lane_above(x[0], d);
-    if (lane % (2 * d) == 0 && lane + d < warps) x[0] = R::combine(x[0], other);
-  }
-  if (lane == 0) {
-    R::store(loop, loop.out + locate_output(loop, output).out + unit * loop.unit_stride, x[0]);
-  }
+  finish_tile<R>(loop, outer, tile, width);
 }
 
 // ---- reductions as the kernels see them ---------------------------------------------------------
@@ -347,78 +550,55 @@ struct Reducer {
   using input = T;
   using accumulator = A;
   static constexpr int bytes = sizeof(memory_t<T>);
-  static constexpr int lanes = bytes >= 4 ? pack_bytes / bytes : 4;
-  // Of a thread: four or eight bytes.
-  static constexpr int columns = sizeof(A) > 8 || bytes >= 8 ? 1 : bytes == 4 ? 2 : 4;
+  static constexpr int lanes = pack_bytes / bytes;
 
   static __device__ __forceinline__ A load_center(const char*, i64) { return A{}; }
-  static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
-    *reinterpret_cast<A*>(out) = x;
-  }
+  static __device__ __forceinline__ void store(char* out, A x) { *reinterpret_cast<A*>(out) = x; }
 };
 
 // Of elements as they are.
 template <class Op, class T, class A>
 struct Plain : Reducer<T, A> {
-  static __device__ __forceinline__ A map(memory_t<T> x, A, i64) { return converted<A, T>(x); }
-  static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
-};
+  // Of a thread that has several lanes of each: four or eight bytes.
+  static constexpr int columns = sizeof(A) > 8 || Plain::bytes >= 8 ? 1 : Plain::bytes == 4 ? 2 : 4;
 
-// Of the condition that an element is not zero.
-template <class Op, class T, class A>
-struct Conditional : Reducer<T, A> {
-  static __device__ __forceinline__ A map(memory_t<T> x, A, i64) {
-    return A(converted<Boolean, T>(x));
+  static __device__ __forceinline__ A map(memory_t<T> x, A) { return converted<A, T>(x); }
+  static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
+  static __device__ __forceinline__ void store(char* out, A x) {
+    // The sum of nothing but -0.0 is +0.0, as that of nothing is.
+    if constexpr (ops::same_type_v<Op, ops::Sum>) x = x + A{};
+    *reinterpret_cast<A*>(out) = x;
   }
-  static __device__ __forceinline__ A combine(A a, A b) { return A(Op::combine(a, b)); }
 };
 
 template <class T, class A>
 struct Deviations : Reducer<T, A> {
+  static constexpr int columns = Deviations::bytes >= 8 ? 1 : Deviations::bytes == 4 ? 2 : 4;
+
   static __device__ __forceinline__ A load_center(const char* center, i64 offset) {
     return *reinterpret_cast<const A*>(center + offset);
   }
-  static __device__ __forceinline__ A map(memory_t<T> x, A center, i64) {
+  static __device__ __forceinline__ A map(memory_t<T> x, A center) {
     return ops::SumSquaredDeviations::map(converted<A, T>(x), center);
   }
   static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
 };
 
-// The position of the first extreme; partial results carry its value.
-template <class V>
-struct Position {
-  i64 index;
-  V value;
-};
-template <class Op, class T, class V>
-struct Extreme : Reducer<T, Position<V>> {
-  using A = Position<V>;
-  static __device__ __forceinline__ A map(memory_t<T> x, A, i64 k) {
-    return {k, converted<V, T>(x)};
-  }
-  static __device__ __forceinline__ A combine(A a, A b) {
-    const bool takes_b =
-        Op::better(b.value, a.value) || (!Op::better(a.value, b.value) && b.index < a.index);
-    return takes_b ? b : a;
-  }
-  static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
-    if (loop.is_final) {
-      *reinterpret_cast<i64*>(out) = x.index;
-    } else {
-      *reinterpret_cast<A*>(out) = x;
-    }
-  }
-};
-
 template <class R>
 ReduceKernels reduce_kernels() {
   ReduceKernels k;
-  k.rows = reinterpret_cast<const void*>(&rows<R, R::lanes>);
-  k.rows_any = reinterpret_cast<const void*>(&rows<R, 1>);
+  constexpr int width = R::lanes > 4 ? reduce_lanes / R::lanes : 32;
+  constexpr int narrow = sizeof(typename R::accumulator) < 8 ? 8 : 16;
+  k.rows = reinterpret_cast<const void*>(&rows<R, R::lanes, width>);
+  k.rows_any = reinterpret_cast<const void*>(&rows<R, 1, 32>);
+  k.narrow_rows = reinterpret_cast<const void*>(&rows<R, R::lanes, narrow>);
+  k.narrow_rows_any = reinterpret_cast<const void*>(&rows<R, 1, narrow>);
+  k.narrow_width = narrow;
+  k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
+  k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
   k.columns[0] = reinterpret_cast<const void*>(&columns<R, 16>);
   k.columns[1] = reinterpret_cast<const void*>(&columns<R, 4>);
   k.columns[2] = reinterpret_cast<const void*>(&columns<R, 1>);
-  k.merge = reinterpret_cast<const void*>(&merge<R>);
   k.lanes = R::lanes;
   k.columns_per_thread = R::columns;
   k.accumulator_bytes = sizeof(typename R::accumulator);

@@ -9,7 +9,9 @@ namespace arrayx::cuda {
 inline constexpr int reduce_lanes = 128;  // see reduce_kernels.cuh
 inline constexpr int reduce_rounds = 16;
 inline constexpr int reduce_chunk = reduce_lanes * reduce_rounds;
-inline constexpr int merged_at_once = 4096;  // partial results of one block
+inline constexpr int most_joined = 8192;  // outputs or tiles of which several blocks have a part
+inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
+inline constexpr int short_rows_at_once = 4;  // of a thread
 
 struct ReduceLoop {
   static constexpr int most_dims = 6;
@@ -17,29 +19,31 @@ struct ReduceLoop {
   const char* in;
   const char* center;  // of sum_squared_deviations, else null
   char* out;
+  char* partial;    // where units > 1: their results, which the last block to finish joins
   i64 n;            // elements of one output
+  i64 per_unit;     // elements of a unit
   i64 unit_stride;  // bytes from one partial result to the next
   u32 outputs;
-  Divisor units;        // parts of one output's elements
-  Divisor tiles;        // of the first kept dimension, for columns
-  int width_log2;       // threads to a row, for rows
-  int chunks_per_unit;  // a power of two up to 32, for rows
-  bool vector;          // columns can be loaded next to each other
-  bool is_final;
+  Divisor units;     // parts of one output's elements; for rows, those of a block are one
+  Divisor tiles;     // of the first kept dimension, for columns
+  int width_log2;    // threads to a row, for rows
+  bool whole_block;  // rows: a block has one output, or a unit of it
+  bool vector;       // columns can be loaded next to each other
   int kept_dims, group_dims;
-  // Innermost first. Bytes: stride[0] of in, [1] of center, [2] of out.
+  // Innermost first. Bytes: stride[0] of in, [1] of center, [2] of out, [3] of partial.
   LoopDim kept[most_dims], group[most_dims];
 };
 
 struct ReducePlace {
-  i64 in, center, out;
+  i64 in, center, out, partial;
 };
 __device__ __forceinline__ ReducePlace locate_output(const ReduceLoop& loop, u32 output) {
-  ReducePlace place{0, 0, 0};
+  ReducePlace place{0, 0, 0, 0};
   const auto add = [&](const LoopDim& dim, u32 index) {
     place.in += index * dim.stride[0];
     place.center += index * dim.stride[1];
     place.out += index * dim.stride[2];
+    place.partial += index * dim.stride[3];
   };
   const int last = loop.kept_dims - 1;
   for (int d = 0; d < last; ++d) {
@@ -65,9 +69,15 @@ static __device__ __noinline__ i64 locate_in_group(const ReduceLoop& loop, u32 k
 struct ReduceKernels {
   const void* rows = nullptr;      // reads packs of `lanes`
   const void* rows_any = nullptr;  // reads single elements
-  const void* columns[3] = {};     // of 16, 4 and 1 lanes to a thread
-  const void* merge = nullptr;
-  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0;
+  // Ordered: the same with fewer threads to a row, narrow_width.
+  const void* narrow_rows = nullptr;
+  const void* narrow_rows_any = nullptr;
+  const void* short_rows = nullptr;      // several rows to a thread
+  const void* short_rows_any = nullptr;  // the same by single elements
+  // Ordered: of 16, 4 and 1 lanes to a thread. Else: of packs, of single elements.
+  const void* columns[3] = {};
+  bool ordered = true;  // the order of the elements matters to the result
+  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
 };
 
 struct ReduceTable {
@@ -77,6 +87,7 @@ struct ReduceTable {
 };
 
 void fill_sums(ReduceTable&);
+void fill_products(ReduceTable&);
 void fill_extremes(ReduceTable&);
 void fill_positions(ReduceTable&);
 void fill_conditions(ReduceTable&);

@@ -13,6 +13,7 @@ inline constexpr int tile_edge = Itemsize < 8 ? 64 : 32;
 
 struct ElementwiseKernels {
   const void* packs = nullptr;    // (Loop) over packs
+  const void* rows = nullptr;     // (Loop, Divisor, u32) over granules
   const void* strided = nullptr;  // (Loop) over elements
   const void* tiles = nullptr;    // (Loop, Divisor, Divisor) over tiles
   bool packs_convert = false;     // from the input's dtype to the output's

@@ -136,6 +136,10 @@ class GuardedEngine final : public HostFallback {
 
 }  // namespace arrayx
 
+extern "C" __attribute__((visibility("default"))) const char* arrayx_cuda_interface() {
+  return ARRAYX_INTERFACE;
+}
+
 extern "C" __attribute__((visibility("default"))) arrayx::Backend* arrayx_cuda_engine(
     int index, arrayx::Backend* cpu) {
   using namespace arrayx;

@@ -18,6 +18,7 @@ T random_value(Values values) {
   const auto real = [&]() -> double {
     if (values == Values::positive)
       return std::uniform_real_distribution<double>(0, 100)(generator);
+    if (values == Values::unit) return std::uniform_real_distribution<double>(0, 1)(generator);
     if (values == Values::near_one)
       return std::uniform_real_distribution<double>(1 - 1e-5, 1 + 1e-5)(generator);
     if (values == Values::any && chance(0.15)) {

@@ -23,8 +23,8 @@ inline bool chance(double p) {
   return std::uniform_real_distribution<double>(0, 1)(generator) < p;
 }
 
-// With specials; within ±100; within (0, 100); close to 1; mostly zeros.
-enum class Values { any, small, positive, near_one, sparse };
+// With specials; within ±100; within (0, 100); within (0, 1); close to 1; mostly zeros.
+enum class Values { any, small, positive, unit, near_one, sparse };
 
 // A storage of one dtype on both sides, and a view of it.
 struct View {
@@ -66,13 +66,17 @@ std::string text(const Layout& layout);
 
 void check_elementwise(int rounds);
 void check_copies(int rounds);
+void check_rows(int rounds);
 void check_ranges(int rounds);
 void check_reductions(int rounds);
 void check_scans(int rounds);
 void check_indexing(int rounds);
 void check_sorts(int rounds);
 void check_products(int rounds);
+void check_factorisations(int rounds);
+void check_fourier(int rounds);
 void check_large();
-void measure(const std::string& wanted);
+// Of one group (calls, reductions, others, elementwise, sweep) or all.
+void measure(const std::string& wanted, const std::string& group);
 
 }  // namespace arrayx::testing

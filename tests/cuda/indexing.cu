@@ -36,7 +36,8 @@ DType some_integer() {
   return d;
 }
 Dims scan_shape() {
-  static const std::vector<Dims> special = {{200000}, {3, 70000}, {70000, 3}, {40, 3000, 2}, {1}};
+  static const std::vector<Dims> special = {{200000},      {3, 70000}, {70000, 3}, {40, 3000, 2},
+                                            {600, 40, 33}, {2, 5000},  {4000, 9},  {1}};
   return chance(0.4) ? special[random_integer(0, std::int64_t(special.size()) - 1)]
                      : random_shape(30000);
 }
@@ -66,6 +67,34 @@ void check_scans(int rounds) {
     cpu::scan(product, in.on_host(), axis, initial, out.on_host());
     cuda::scan(product, in.on_device(), axis, initial, out.on_device());
     expect_same(out, what.str(), is_floating(dtype) ? 40000 : 0);
+
+    // Rows and columns give the same bits.
+    Dims axes;
+    for (int d = 0; d < shape.size(); ++d) {
+      if (d != axis) axes.push_back(d);
+    }
+    const bool rows = chance(0.5);
+    axes.insert(rows ? axes.size() : 0, axis);
+    const int moved = rows ? axes.size() - 1 : 0;
+    const Layout from = permute(in.layout, axes), to = permute(out.layout, axes);
+    Operand source = in.on_device();
+    source.layout = &from;
+    const View packed = random_view(in_dtype, from.shape, {false, true}, Values::any);
+    cuda::copy(source, packed.on_device());
+    const View result = random_view(dtype, to.shape, {false, true}, Values::any);
+    cuda::scan(product, packed.on_device(), moved, initial, result.on_device());
+    View again = out;
+    again.device = cuda::allocate(std::int64_t(out.host.size()));
+    cuda::check(
+        cudaMemcpy(again.device->data, out.device->data, out.host.size(), cudaMemcpyDeviceToDevice),
+        "copy");
+    cuda::check(
+        cudaMemcpy(again.host.data(), out.device->data, out.host.size(), cudaMemcpyDeviceToHost),
+        "download");
+    Operand target = again.on_device();
+    target.layout = &to;
+    cuda::copy(result.on_device(), target);
+    expect_same(again, "layout of " + what.str());
   }
 }
 
@@ -222,6 +251,21 @@ void check_sorts(int rounds) {
     cuda::searchsorted(line.on_device(), &device_sorter, values.on_device(), right,
                        places.on_device());
     expect_same(places, "searchsorted with a sorter " + what.str());
+  }
+  // Many searches at once.
+  for (const DType dtype : {DType::int16, DType::float32, DType::float64, DType::complex128}) {
+    for (const bool right : {false, true}) {
+      const View line = random_view(dtype, {70001}, {false, true}, Values::any);
+      View sorted = random_view(dtype, line.layout.shape, {false, true}, Values::any);
+      cpu::sort(line.on_host(), 0, false, sorted.on_host());
+      upload(sorted);
+      const View values = random_view(dtype, {700000}, {false, true}, Values::any);
+      View places = random_view(DType::int64, values.layout.shape, {false, true}, Values::any);
+      cpu::searchsorted(sorted.on_host(), nullptr, values.on_host(), right, places.on_host());
+      cuda::searchsorted(sorted.on_device(), nullptr, values.on_device(), right,
+                         places.on_device());
+      expect_same(places, "many searches among " + std::string(name(dtype)));
+    }
   }
 }
 

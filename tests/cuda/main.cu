@@ -1,6 +1,6 @@
 // Compares verbs of the CUDA engine with the CPU engine over random layouts, and measures them
 // against the copy bandwidth:
-//   arrayx_cuda_tests [check [rounds] | large | speed [words]]
+//   arrayx_cuda_tests [check [rounds [group]] | large | speed [words [group]]]
 #include <cstdlib>
 #include <cstring>
 
@@ -22,11 +22,12 @@ int main(int argc, char** argv) {
         } catch (const std::exception& error) {
           expect(false, std::string(name) + ": exception: " + error.what());
         }
-        std::printf("%-12s %ld checks, %ld failed\n", name, checks - checks_before,
+        std::printf("%-14s %ld checks, %ld failed\n", name, checks - checks_before,
                     failures - before);
         std::fflush(stdout);
       };
       run("copies", check_copies);
+      run("rows", check_rows);
       run("elementwise", check_elementwise);
       run("ranges", check_ranges);
       run("reductions", check_reductions);
@@ -34,10 +35,12 @@ int main(int argc, char** argv) {
       run("indexing", check_indexing);
       run("sorts", check_sorts);
       run("products", check_products);
+      run("factorisations", check_factorisations);
+      run("fourier", check_fourier);
     } else if (what == "large") {
       check_large();
     } else {
-      measure(argc > 2 ? argv[2] : "");
+      measure(argc > 2 ? argv[2] : "", argc > 3 ? argv[3] : "");
     }
   } catch (const std::exception& error) {
     expect(false, std::string("exception: ") + error.what());

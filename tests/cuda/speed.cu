@@ -21,10 +21,10 @@ Array array(DType d, const Dims& shape) {
 }
 
 // Uploaded random values, repeated over the array.
-Array random_array(DType d, const Dims& shape) {
+Array random_array(DType d, const Dims& shape, Values values = Values::positive) {
   const Array a = array(d, shape);
   std::vector<char> some(std::min<std::int64_t>(a.nbytes(), mebi));
-  fill_random(d, some.data(), std::int64_t(some.size()) / itemsize(d), Values::positive);
+  fill_random(d, some.data(), std::int64_t(some.size()) / itemsize(d), values);
   for (std::int64_t at = 0; at < a.nbytes(); at += std::int64_t(some.size())) {
     cuda::check(
         cudaMemcpy(a.data() + at, some.data(), std::min<std::int64_t>(some.size(), a.nbytes() - at),
@@ -95,10 +95,13 @@ void measure_elementwise() {
     report("where " + name, 3 * size + n, elementwise(Op::where, d, {mask, x, y}, z));
     report("multiply " + name, 3 * size, elementwise(Op::multiply, d, {x, y}, z));
     if (is_floating(d)) {
+      // Where the functions are ordinary: powers of large numbers are infinite, arcs of them NaN.
+      const Array x = random_array(d, {n}, Values::unit), y = random_array(d, {n}, Values::unit);
       report("sqrt " + name, 2 * size, elementwise(Op::sqrt, d, {x}, z));
       report("divide " + name, 3 * size, elementwise(Op::divide, d, {x, y}, z));
       for (const Op op :
-           {Op::exp, Op::log, Op::sin, Op::tanh, Op::log1p, Op::expm1, Op::acos, Op::atan}) {
+           {Op::exp, Op::log, Op::sin, Op::tanh, Op::log1p, Op::expm1, Op::acos, Op::atan, Op::cos,
+            Op::tan, Op::asin, Op::sinh, Op::cosh, Op::asinh, Op::atanh, Op::log2, Op::log10}) {
         report(std::string(info(op).name) + " " + name, 2 * size, elementwise(op, d, {x}, z));
       }
       report("pow " + name, 3 * size, elementwise(Op::pow, d, {x, y}, z));
@@ -193,6 +196,68 @@ void measure_elementwise() {
   const Array square = f.with(Layout::contiguous({8192, 8192}));
   const Array lower = array(DType::float32, {8192, 8192});
   report("triangle float32", 6.0 * n, [&] { cuda::triangle(square, lower, 0, false); });
+}
+
+// Copies and sums of every itemsize over sizes, alignments and shapes that packs do not fit.
+void measure_sweep() {
+  const std::int64_t n = 64 * mebi;
+  for (const DType d :
+       {DType::int8, DType::int16, DType::float32, DType::float64, DType::complex128}) {
+    const double item = itemsize(d);
+    const Array x = random_array(d, {n + 16}), y = random_array(d, {n + 16}),
+                z = array(d, {n + 16});
+    const auto both = [&](const std::string& shape, const Layout& a, const Layout& b,
+                          const Layout& out, double read_a, double read_b) {
+      const std::string name = shape + " " + std::string(arrayx::name(d));
+      const double bytes = double(out.size) * item;
+      const Array u = x.with(a), v = y.with(b), w = z.with(out);
+      report("sweep copy " + name, (1 + read_a) * bytes, [&] { cuda::copy(u, w); });
+      report("sweep sum " + name, (1 + read_a + read_b) * bytes, [&] {
+        const Operand in[] = {u, v};
+        cuda::elementwise(Op::add, d, in, w);
+      });
+    };
+    const auto line = [](std::int64_t size, std::int64_t offset, std::int64_t step) {
+      Layout l = Layout::contiguous({size});
+      l.offset = step < 0 ? offset + size - 1 : offset;
+      l.strides[0] = step;
+      return l;
+    };
+    for (const std::int64_t size : {1, 64, 4096, 262144, 4194304, 67108864}) {
+      both("of " + std::to_string(size), line(size, 0, 1), line(size, 0, 1), line(size, 0, 1), 1,
+           1);
+    }
+    both("of 64Mi - 1", line(n - 1, 0, 1), line(n - 1, 0, 1), line(n - 1, 0, 1), 1, 1);
+    both("inputs from 1", line(n, 1, 1), line(n, 3, 1), line(n, 0, 1), 1, 1);
+    both("output from 1", line(n, 0, 1), line(n, 0, 1), line(n, 1, 1), 1, 1);
+    both("all from 1", line(n, 1, 1), line(n, 1, 1), line(n, 1, 1), 1, 1);
+    both("backwards", line(n, 0, -1), line(n, 0, 1), line(n, 0, 1), 1, 1);
+    both("every second", line(n / 2, 0, 2), line(n / 2, 1, 2), line(n / 2, 0, 1), 2, 2);
+    both("every third", line(n / 3, 0, 3), line(n / 3, 1, 3), line(n / 3, 0, 1), 3, 3);
+    const auto matrix = [](std::int64_t rows, std::int64_t columns, std::int64_t pitch,
+                           std::int64_t step) {
+      Layout l = Layout::contiguous({rows, columns});
+      l.strides = {pitch, step};
+      return l;
+    };
+    for (const std::int64_t columns : {1, 2, 3, 7, 33, 401, 1023}) {
+      const std::int64_t rows = n / (columns + 1);
+      const Layout cut = matrix(rows, columns, columns + 1, 1);
+      both("rows of " + std::to_string(columns), cut, cut, matrix(rows, columns, columns, 1), 1, 1);
+    }
+    const std::int64_t pixels = n / 3;
+    const Layout rgb = matrix(pixels, 3, 3, 1);
+    both("pixels + colour", rgb, matrix(pixels, 3, 0, 1), rgb, 1, 0);
+    both("pixels + grey", rgb, matrix(pixels, 3, 1, 0), rgb, 1, 1.0 / 3);
+    Layout bgr = matrix(pixels, 3, 3, -1);
+    bgr.offset = 2;
+    both("pixels backwards", bgr, rgb, rgb, 1, 1);
+    both("planes from pixels", permute(rgb, {1, 0}), permute(rgb, {1, 0}),
+         matrix(3, pixels, pixels, 1), 1, 1);
+    both("pixels from planes", permute(matrix(3, pixels, pixels, 1), {1, 0}), rgb, rgb, 1, 1);
+    both("column", matrix(8192, 8191, 1, 0), matrix(8192, 8191, 8191, 1),
+         matrix(8192, 8191, 8191, 1), 0, 1);
+  }
 }
 
 void measure_reductions() {
@@ -340,7 +405,7 @@ void measure_calls() {
 
 }  // namespace
 
-void measure(const std::string& wanted) {
+void measure(const std::string& wanted, const std::string& group) {
   wanted_words = wanted;
   const Array a = random_array(DType::uint8, {256 * mebi}), b = array(DType::uint8, {256 * mebi});
   const double t = milliseconds(
@@ -350,10 +415,14 @@ void measure(const std::string& wanted) {
       31);
   bandwidth = 2.0 * 256 * mebi / t;
   std::printf("%s: copy %.0f GB/s\n", cuda::properties().name, bandwidth * 1e-6);
-  measure_calls();
-  measure_reductions();
-  measure_others();
-  measure_elementwise();
+  const auto run = [&](const char* name, void (*body)()) {
+    if (std::string(name).find(group) != std::string::npos) body();
+  };
+  run("calls", measure_calls);
+  run("reductions", measure_reductions);
+  run("others", measure_others);
+  run("elementwise", measure_elementwise);
+  run("sweep", measure_sweep);
 }
 
 }  // namespace arrayx::testing

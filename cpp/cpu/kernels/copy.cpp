@@ -315,6 +315,32 @@ ARRAYX_HD void copy_items(const char* in, Strides2D si, char* out, Strides2D so,
   }
 }
 
+// A row of items, as many at once as hide the steps' own arithmetic.
+template <class T>
+ARRAYX_HD void copy_row(const char* in, i64 in_step, char* out, i64 out_step, i64 n) {
+  constexpr i64 together = 8;
+  i64 i = 0;
+  for (; i + together <= n; i += together) {
+    ARRAYX_UNROLL
+    for (i64 j = 0; j < together; ++j) copy_item<T>(in + j * in_step, out + j * out_step);
+    in += together * in_step;
+    out += together * out_step;
+  }
+  copy_items<T>(in, {0, in_step}, out, {0, out_step}, 1, n - i);
+}
+
+// Few columns: down one after the other, while their rows are in L1.
+template <class T>
+void copy_narrow(const char* in, Strides2D si, char* out, Strides2D so, i64 rows, i64 columns) {
+  constexpr i64 together = 128;
+  for (i64 r = 0; r < rows; r += together) {
+    for (i64 c = 0; c < columns; ++c) {
+      copy_row<T>(in + r * si.row + c * si.column, si.row, out + r * so.row + c * so.column, so.row,
+                  std::min(together, rows - r));
+    }
+  }
+}
+
 ARRAYX_HD i64 magnitude(i64 x) {
   return x < 0 ? -x : x;
 }
@@ -361,40 +387,49 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
                   rows - done, columns);
     return;
   }
-  const i64 whole = rows / n * n;
-  i64 c = 0;
-  for (; c + n <= columns; c += n) {
+  if (rows < n || columns < n) {
+    copy_narrow<T>(in, {size, in_column}, out, {out_row, size}, rows, columns);
+    return;
+  }
+  // The last squares cover again what others have written.
+  for (i64 next = 0; next < columns; next += n) {
+    const i64 c = std::min(next, columns - n);
     const char* p = in + c * in_column;
     char* q = out + c * size;
     for (i64 i = 0; i < n; ++i) {
       const char* ahead = p + (i + fetched_rows) * in_column;
       for (i64 b = 0; b < rows * size; b += line_bytes) __builtin_prefetch(ahead + b, 0, 2);
     }
-    for (i64 r = 0, step; (step = next_rows<T>(rows - r)) != 0; r += step) {
+    i64 r = 0;
+    for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
       transpose_strip<T>(p + r * size, in_column, q + r * out_row, out_row, step, n);
     }
+    if (r < rows) {
+      r = rows - n;
+      transpose_strip<T>(p + r * size, in_column, q + r * out_row, out_row, n, n);
+    }
   }
-  copy_items<T>(in + c * in_column, {size, in_column}, out + c * size, {out_row, size}, whole,
-                columns - c);
-  copy_items<T>(in + whole * size, {size, in_column}, out + whole * out_row, {out_row, size},
-                rows - whole, columns);
 }
 
 // ---- stepped rows: out[i] = in[i * step]
 // ---------------------------------------------------------------
 
-// Every Step-th item of Step vectors in a row.
-template <int Step, class V, int... I>
+// Every Step-th item of Step vectors in a row, the first being the First-th: 0 or the last one of
+// Step.
+template <int Step, int First, class V, int... I>
 ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
   constexpr int n = sizeof...(I);
   if constexpr (Step == 2) {
-    return V(__builtin_shufflevector(a[0].v, a[1].v, (2 * I)...));
+    return V(__builtin_shufflevector(a[0].v, a[1].v, (2 * I + First)...));
   } else if constexpr (Step == 3) {
-    const V two(__builtin_shufflevector(a[0].v, a[1].v, (3 * I < 2 * n ? 3 * I : 0)...));
-    return V(__builtin_shufflevector(two.v, a[2].v, (3 * I < 2 * n ? I : 3 * I - n)...));
+    const V two(
+        __builtin_shufflevector(a[0].v, a[1].v, (3 * I + First < 2 * n ? 3 * I + First : 0)...));
+    return V(
+        __builtin_shufflevector(two.v, a[2].v, (3 * I + First < 2 * n ? I : 3 * I + First - n)...));
   } else {
-    const V two[2] = {every<2>(a, lanes), every<2>(a + 2, lanes)};
-    return every<2>(two, lanes);
+    constexpr int first = First == 0 ? 0 : 1;
+    const V two[2] = {every<2, first>(a, lanes), every<2, first>(a + 2, lanes)};
+    return every<2, first>(two, lanes);
   }
 }
 
@@ -402,21 +437,29 @@ ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
 template <class T>
 inline constexpr bool shuffled = sizeof(T) < 16 && (sizeof(T) >= 4 || ops::vector_bytes >= 32);
 
-// Both return how many items they have copied. Nothing behind the last item is read.
+// Both return how many items they have copied. Nothing before the first or behind the last item is
+// read; the last vector covers again what the one before has written.
 template <class T, int Step>
 ARRAYX_HD i64 copy_every(const char* in, char* out, i64 n) {
-  i64 i = 0;
   if constexpr (shuffled<T>) {
     constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
     using V = Vec<T, lanes>;
-    for (; i + lanes < n; i += lanes) {
-      V a[Step];
+    const auto load = [in](i64 first, V* a) {
       ARRAYX_UNROLL
-      for (int j = 0; j < Step; ++j) a[j] = V::load(in + (i * Step + j * lanes) * i64{sizeof(T)});
-      every<Step>(a, std::make_integer_sequence<int, lanes>{}).store(out + i * i64{sizeof(T)});
+      for (int j = 0; j < Step; ++j) a[j] = V::load(in + (first + j * lanes) * i64{sizeof(T)});
+    };
+    if (n <= lanes) return 0;
+    V a[Step];
+    constexpr std::make_integer_sequence<int, lanes> all{};
+    for (i64 i = 0; i + lanes < n; i += lanes) {
+      load(i * Step, a);
+      every<Step, 0>(a, all).store(out + i * i64{sizeof(T)});
     }
+    load((n - lanes) * Step - (Step - 1), a);
+    every<Step, Step - 1>(a, all).store(out + (n - lanes) * i64{sizeof(T)});
+    return n;
   }
-  return i;
+  return 0;
 }
 template <class V, int... I>
 ARRAYX_HD V reversed(V a, std::integer_sequence<int, I...>) {
@@ -424,16 +467,19 @@ ARRAYX_HD V reversed(V a, std::integer_sequence<int, I...>) {
 }
 template <class T>
 ARRAYX_HD i64 copy_backwards(const char* in, char* out, i64 n) {
-  i64 i = 0;
   if constexpr (shuffled<T>) {
     constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
     using V = Vec<T, lanes>;
-    for (; i + lanes <= n; i += lanes) {
+    if (n < lanes) return 0;
+    const auto copy = [&](i64 i) {
       const V a = V::load(in - (i + lanes - 1) * i64{sizeof(T)});
       reversed(a, std::make_integer_sequence<int, lanes>{}).store(out + i * i64{sizeof(T)});
-    }
+    };
+    for (i64 i = 0; i + lanes <= n; i += lanes) copy(i);
+    copy(n - lanes);
+    return n;
   }
-  return i;
+  return 0;
 }
 
 template <class T>
@@ -456,7 +502,7 @@ void pack_row(const char* in, i64 step, char* out, i64 n) {
     default:
       break;
   }
-  copy_items<T>(in + done * step, {0, step}, out + done * size, {0, size}, 1, n - done);
+  copy_row<T>(in + done * step, step, out + done * size, size, n - done);
 }
 
 // Items of a row to every Step-th place, without touching what lies between: with masked stores
@@ -469,32 +515,33 @@ template <class T, int Step>
 ARRAYX_HD i64 copy_to_every(const char* in, char* out, i64 n) {
   i64 i = 0;
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
-    constexpr int lanes = 64 / static_cast<int>(sizeof(T));
+  constexpr i64 size = sizeof(T);
+  if constexpr (size == 4 || size == 8) {
+    constexpr int lanes = 64 / static_cast<int>(size);
     using V = Vec<T, lanes>;
     using Indices = std::make_integer_sequence<int, lanes>;
     const auto put = [](V x, char* to, int first) {
       unsigned mask = 0;
       for (int l = 0; l < lanes; ++l) mask |= ((first + l) % Step == 0 ? 1u : 0u) << l;
       const __m512i items = __builtin_bit_cast(__m512i, x.v);
-      if constexpr (sizeof(T) == 4) {
+      if constexpr (size == 4) {
         _mm512_mask_storeu_epi32(to, static_cast<__mmask16>(mask), items);
       } else {
         _mm512_mask_storeu_epi64(to, static_cast<__mmask8>(mask), items);
       }
     };
     for (; i + lanes <= n; i += lanes) {
-      const V a = V::load(in + i * i64{sizeof(T)});
-      char* q = out + i * Step * i64{sizeof(T)};
+      const V a = V::load(in + i * size);
+      char* q = out + i * Step * size;
       put(spread<T, Step, 0>(a, Indices{}), q, 0);
       put(spread<T, Step, 1>(a, Indices{}), q + 64, lanes);
       if constexpr (Step > 2) put(spread<T, Step, 2>(a, Indices{}), q + 128, 2 * lanes);
       if constexpr (Step > 3) put(spread<T, Step, 3>(a, Indices{}), q + 192, 3 * lanes);
     }
+    return i;
   }
-#else
-  (void)in, (void)out, (void)n;
 #endif
+  (void)in, (void)out, (void)n;
   return i;
 }
 template <class T>
@@ -514,7 +561,7 @@ void unpack_row(const char* in, char* out, i64 step, i64 n) {
     default:
       break;
   }
-  copy_items<T>(in + done * size, {0, size}, out + done * step, {0, step}, 1, n - done);
+  copy_row<T>(in + done * size, size, out + done * step, step, n - done);
 }
 
 // Each of n items Times times, one after the other.
@@ -555,28 +602,119 @@ void transpose_stepped(const char* in, Strides2D si, char* out, i64 out_row, i64
   }
 }
 
-// Writes an item n times: whole vectors, of which the last may cover what the one before wrote.
+// As many of an item as a register holds.
 template <class T>
-ARRAYX_HD void repeat(const char* in, char* out, i64 n) {
+ARRAYX_HD Vec<u8, ops::vector_bytes> repeated(const char* in) {
   constexpr i64 size = sizeof(T), width = ops::vector_bytes;
-  const i64 bytes = n * size;
-  if (bytes < width) {
-    for (i64 b = 0; b < bytes; b += size) copy_item<T>(in, out + b);
-    return;
-  }
   using Bytes = Vec<u8, width>;
-  Bytes v;
   if constexpr (sizeof(T) == 16) {
     char pattern[width];
     for (i64 b = 0; b < width; b += size) copy_item<T>(in, pattern + b);
-    v = Bytes::load(pattern);
+    return Bytes::load(pattern);
   } else {
     T item;
     __builtin_memcpy(&item, in, sizeof item);
-    v = ops::bit_cast<Bytes>(Vec<T, width / size>(item));
+    return ops::bit_cast<Bytes>(Vec<T, width / size>(item));
   }
-  for (i64 b = 0; b + width <= bytes; b += width) v.store(out + b);
-  v.store(out + bytes - width);
+}
+
+// Rows of `bytes` bytes, each of one item: whole vectors, of which the last may cover what the one
+// before wrote.
+template <class T>
+ARRAYX_HD void repeat_long(const char* in, i64 in_row, char* out, i64 out_row, i64 rows,
+                           i64 bytes) {
+  constexpr i64 width = ops::vector_bytes;
+  for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
+    const auto v = repeated<T>(in);
+    for (i64 b = 0; b + width <= bytes; b += width) v.store(out + b);
+    v.store(out + bytes - width);
+  }
+}
+// The same for rows of Width to 2 * Width bytes.
+template <class T, int Width>
+ARRAYX_HD void repeat_in_two(const char* in, i64 in_row, char* out, i64 out_row, i64 rows,
+                             i64 bytes) {
+  for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
+    const auto v = repeated<T>(in);
+    __builtin_memcpy(out, &v, Width);
+    __builtin_memcpy(out + bytes - Width, &v, Width);
+  }
+}
+
+template <class T>
+void repeat(const char* in, i64 in_row, char* out, i64 out_row, i64 rows, i64 columns) {
+  constexpr i64 size = sizeof(T), width = ops::vector_bytes;
+  const i64 bytes = columns * size;
+  if (bytes >= width) {
+    repeat_long<T>(in, in_row, out, out_row, rows, bytes);
+    return;
+  }
+  if constexpr (width > 32) {
+    if (bytes >= 32) return repeat_in_two<T, 32>(in, in_row, out, out_row, rows, bytes);
+  }
+  if constexpr (width > 16) {
+    if (bytes >= 16) return repeat_in_two<T, 16>(in, in_row, out, out_row, rows, bytes);
+  }
+  if constexpr (size <= 8) {
+    if (bytes >= 8) return repeat_in_two<T, 8>(in, in_row, out, out_row, rows, bytes);
+  }
+  if constexpr (size <= 4) {
+    if (bytes >= 4) return repeat_in_two<T, 4>(in, in_row, out, out_row, rows, bytes);
+  }
+  copy_narrow<T>(in, {in_row, 0}, out, {out_row, size}, rows, columns);
+}
+
+// Rows of Width to 2 * Width bytes: as two pieces, which may overlap.
+template <int Width>
+ARRAYX_HD void copy_in_two(const char* in, i64 in_row, char* out, i64 out_row, i64 rows,
+                           i64 bytes) {
+  using V = Vec<u8, Width>;
+  for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
+    const V first = V::load(in), second = V::load(in + bytes - Width);
+    first.store(out);
+    second.store(out + bytes - Width);
+  }
+}
+
+// Longer rows. memcpy would come to `rep movsb`, which takes up to half as long again where both
+// sides begin at about the same place of a page; it pays in long ones, whose lines it does not
+// fetch before it writes them.
+inline constexpr i64 long_row = 32 << 10;
+ARRAYX_HD void copy_long(const char* in, i64 in_row, char* out, i64 out_row, i64 rows, i64 bytes) {
+  using V = Vec<u8, ops::vector_bytes>;
+  constexpr i64 width = ops::vector_bytes, together = 4;
+  for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
+    i64 b = 0;
+    for (; b + together * width <= bytes; b += together * width) {
+      V a[together];
+      ARRAYX_UNROLL
+      for (i64 i = 0; i < together; ++i) a[i] = V::load(in + b + i * width);
+      ARRAYX_UNROLL
+      for (i64 i = 0; i < together; ++i) a[i].store(out + b + i * width);
+    }
+    for (; b + width <= bytes; b += width) V::load(in + b).store(out + b);
+    V::load(in + bytes - width).store(out + bytes - width);
+  }
+}
+
+template <class T>
+void copy_rows(const char* in, i64 in_row, char* out, i64 out_row, i64 rows, i64 columns) {
+  const i64 bytes = columns * i64{sizeof(T)};
+  if (bytes >= long_row) {
+    for (i64 r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, bytes);
+  } else if (bytes > 64) {
+    copy_long(in, in_row, out, out_row, rows, bytes);
+  } else if (bytes >= 32) {
+    copy_in_two<32>(in, in_row, out, out_row, rows, bytes);
+  } else if (bytes >= 16) {
+    copy_in_two<16>(in, in_row, out, out_row, rows, bytes);
+  } else if (bytes >= 8) {
+    copy_in_two<8>(in, in_row, out, out_row, rows, bytes);
+  } else if (bytes >= 4) {
+    copy_in_two<4>(in, in_row, out, out_row, rows, bytes);
+  } else {
+    copy_narrow<T>(in, {in_row, sizeof(T)}, out, {out_row, sizeof(T)}, rows, columns);
+  }
 }
 
 template <class T>
@@ -584,13 +722,7 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
              std::int64_t columns) {
   constexpr i64 size = sizeof(T);
   if (so.column == size && si.column == size) {
-    if (columns * size >= 64) {
-      for (i64 r = 0; r < rows; ++r) {
-        std::memcpy(out + r * so.row, in + r * si.row, columns * size);
-      }
-      return;
-    }
-    copy_items<T>(in, {si.row, size}, out, {so.row, size}, rows, columns);
+    copy_rows<T>(in, si.row, out, so.row, rows, columns);
   } else if (so.column == size && si.column == 0) {
     i64 r = 0;
     if (si.row == size && so.row == columns * size) {
@@ -598,7 +730,7 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
       if (columns == 3) r = repeat_each<T, 3>(in, out, rows);
       if (columns == 4) r = repeat_each<T, 4>(in, out, rows);
     }
-    for (; r < rows; ++r) repeat<T>(in + r * si.row, out + r * so.row, columns);
+    repeat<T>(in + r * si.row, si.row, out + r * so.row, so.row, rows - r, columns);
   } else if (so.column == size && si.row == size) {
     transpose<T>(in, si.column, out, so.row, rows, columns);
   } else if (so.row == size && si.column == size) {
@@ -606,6 +738,8 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
   } else if (so.column == size && rows >= 8 && columns >= 8 &&
              magnitude(si.row) < magnitude(si.column)) {
     transpose_stepped<T>(in, si, out, so.row, rows, columns);
+  } else if (columns < 8) {
+    copy_narrow<T>(in, si, out, so, rows, columns);
   } else if (so.column == size) {
     for (i64 r = 0; r < rows; ++r) {
       pack_row<T>(in + r * si.row, si.column, out + r * so.row, columns);
@@ -615,7 +749,9 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
       unpack_row<T>(in + r * si.row, out + r * so.row, so.column, columns);
     }
   } else {
-    copy_items<T>(in, si, out, so, rows, columns);
+    for (i64 r = 0; r < rows; ++r) {
+      copy_row<T>(in + r * si.row, si.column, out + r * so.row, so.column, columns);
+    }
   }
 }
 

@@ -38,7 +38,10 @@ ARRAYX_HD V added(V acc, V x) {
 template <class Op, class A>
 void finish([[maybe_unused]] A* out, [[maybe_unused]] int64_t n) {
   if constexpr (ops::same_type_v<Op, ops::Sum> && ops::is_float_v<A>) {
-    for (int64_t i = 0; i < n; ++i) out[i] = ops::finished<Op>(out[i]);
+    constexpr int W = ops::vector_bytes / int(sizeof(A));
+    int64_t i = 0;
+    for (; i + W <= n; i += W) ops::finished<Op>(Vec<A, W>::load(out + i)).store(out + i);
+    for (; i < n; ++i) out[i] = ops::finished<Op>(out[i]);
   }
 }
 
@@ -224,10 +227,10 @@ struct Rows {
     };
     int64_t r = 0;
     for (; r + G <= with_room; r += G) {
-      group(r, std::true_type()).store(out + r * U * int64_t(sizeof(A)));
+      ops::finished<Op>(group(r, std::true_type())).store(out + r * U * int64_t(sizeof(A)));
     }
     for (; r < rows; r += G) {
-      const V x = group(r, std::false_type());
+      const V x = ops::finished<Op>(group(r, std::false_type()));
       const int64_t count = rows - r < G ? rows - r : G;
       __builtin_memcpy(out + r * U * int64_t(sizeof(A)), &x.v, count * U * sizeof(A));
     }
@@ -381,14 +384,13 @@ struct Rows {
                   void* out) {
     const char* centers = static_cast<const char*>(center);
     if (n * U < C && 2 * rows >= G) {
-      short_rows(in, row_stride, rows, n * U, centers, static_cast<char*>(out));
-    } else {
-      for (int64_t r = 0; r < rows; ++r) {
-        A c = A(0), result[U];
-        if (centers) c = load_item<A>(centers + r * sizeof(A));
-        row(in + r * row_stride, n, c, result);
-        __builtin_memcpy(static_cast<char*>(out) + r * sizeof result, result, sizeof result);
-      }
+      return short_rows(in, row_stride, rows, n * U, centers, static_cast<char*>(out));
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      A c = A(0), result[U];
+      if (centers) c = load_item<A>(centers + r * sizeof(A));
+      row(in + r * row_stride, n, c, result);
+      __builtin_memcpy(static_cast<char*>(out) + r * sizeof result, result, sizeof result);
     }
     finish<Op>(static_cast<A*>(out), rows * U);
   }
@@ -536,16 +538,16 @@ struct Columns {
     }
   }
 
-  // n ≤ 2P rows: a lane holds two elements at most, and a stripe is combined as it is read.
+  // Few rows: a lane holds a few elements, and a stripe is combined as it is read.
   // The lanes first, first + step … as the tree over lanes combines them.
   template <class V, int K, int Step, class Load>
   ARRAYX_HD static void few_lanes(const Load& load, int64_t first, int64_t n, V* x) {
     if constexpr (Step == P) {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) x[k] = load(first, k);
-      if (first + P < n) {
+      for (int64_t r = first + P; r < n; r += P) {
         ARRAYX_UNROLL
-        for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], load(first + P, k));
+        for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], load(r, k));
       }
     } else {
       few_lanes<V, K, 2 * Step>(load, first, n, x);
@@ -635,7 +637,8 @@ struct Columns {
       run_any_order(in, row_stride, n, width, center, out);
     } else {
       if constexpr (vector) {
-        if (n <= 2 * P) {
+        // More rows only from within an L1: they are not read in the order of memory.
+        if (n <= 2 * P || (n <= 4 * P && n * row_stride <= (16 << 10))) {
           constexpr int W = ops::vector_bytes / int(sizeof(A));
           using V = Vec<A, W>;
           const auto at = [&](int64_t k) { return center ? center + k : nullptr; };

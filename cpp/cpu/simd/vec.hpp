@@ -349,6 +349,52 @@ ARRAYX_HD Vec<T, N> lookup(const T (&table)[16],
   return r;
 }
 
+template <class T, int N>
+ARRAYX_HD Vec<T, N> lookup(const T (&table)[2][16], Mask<sizeof(T), N> second,
+                           Vec<typename ints_of_width<sizeof(T)>::s, N> index) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f32> && N == 16) {
+    using I = Vec<i32, N>;
+    const I both = select(second, index | I(16), index & I(15));
+    return Vec<T, N>(_mm512_permutex2var_ps(
+        _mm512_loadu_ps(table[0]), __builtin_bit_cast(__m512i, both.v), _mm512_loadu_ps(table[1])));
+  }
+#endif
+  return select(second, lookup(table[1], index), lookup(table[0], index));
+}
+
+#if defined(__AVX512F__)
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> at_most(Vec<T, N> x, Vec<T, N> limit) {
+  if constexpr (same_type_v<T, f32>) {
+    return Vec<T, N>(_mm512_min_ps(limit.v, x.v));
+  } else {
+    return Vec<T, N>(_mm512_min_pd(limit.v, x.v));
+  }
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD bool all_less(Vec<T, N> a, Vec<T, N> b) {
+  if constexpr (same_type_v<T, f32>) {
+    return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OS) == 0xffff;
+  } else {
+    return _mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OS) == 0xff;
+  }
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD bool all_within(Vec<T, N> x, Vec<T, N> low, Vec<T, N> high) {
+  if constexpr (same_type_v<T, f32>) {
+    const __mmask16 above = _mm512_cmp_ps_mask(x.v, low.v, _CMP_GE_OS);
+    return _mm512_mask_cmp_ps_mask(above, x.v, high.v, _CMP_LT_OS) == 0xffff;
+  } else {
+    const __mmask8 above = _mm512_cmp_pd_mask(x.v, low.v, _CMP_GE_OS);
+    return _mm512_mask_cmp_pd_mask(above, x.v, high.v, _CMP_LT_OS) == 0xff;
+  }
+}
+#endif
+
 // One intrinsic per register width; a vector narrower or wider than a register goes lane by lane.
 template <class T, int N>
 ARRAYX_HD Vec<T, N> sqrt(Vec<T, N> x) {

@@ -162,6 +162,29 @@ ARRAYX_HD DoubleWord<V> operator/(DoubleWord<V> x, DoubleWord<V> y) {
   return fast_two_sum(q, (remainder + (x.lo - q * y.lo)) / y.hi);
 }
 
+// a + b * c, if |a| is at least about twice |b * c| or a is zero.
+template <class V>
+ARRAYX_HD DoubleWord<V> add_product(V a, V b, V c) {
+  if constexpr (has_fma) {
+    const V sum = mul_add(b, c, a);
+    return {sum, mul_add(b, c, a - sum)};
+  } else {
+    const DoubleWord<V> product = two_prod(b, c), sum = fast_two_sum(a, product.hi);
+    return {sum.hi, sum.lo + product.lo};
+  }
+}
+
+// 1 / x for a positive x, up to an eighth of it; exact for a power of two, finite for zero. Enough
+// for what a square root lacks.
+template <class V>
+ARRAYX_HD V rough_reciprocal(V x) {
+  using T = scalar_t<V>;
+  using U = uint_t<V>;
+  using u = scalar_t<U>;
+  constexpr u twice_one = u(2 * limits<T>::exponent_bias) << limits<T>::mantissa_bits;
+  return bit_cast<V>(splat<U>(twice_one) - bit_cast<U>(x));
+}
+
 // The square root of x >= 0; x.hi zero gives zero.
 template <class V>
 ARRAYX_HD DoubleWord<V> sqrt(DoubleWord<V> x) {

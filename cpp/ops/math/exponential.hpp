@@ -102,6 +102,14 @@ constexpr ExpTable<T> exp_table() {
   return r;
 }
 
+// The whole part of a number of sixteenths in the place of the exponent field.
+template <class V>
+ARRAYX_HD uint_t<V> exponent_of_steps(uint_t<V> steps) {
+  using u = scalar_t<uint_t<V>>;
+  constexpr int bits = limits<scalar_t<V>>::mantissa_bits;
+  return (steps << (bits - 4)) & splat<uint_t<V>>(u(~u(0) << bits));
+}
+
 // e^x = 2^n power e^(r + correction): r is exact and at most ln2/32, the correction is some ulps of
 // it (2^-8 in float32 without a fused multiply-add).
 template <class V>
@@ -114,8 +122,7 @@ struct ExpSteps {
   ARRAYX_HD V n() const { return floor(steps * constant<V>(0.0625)); }
   // 2^n power, for a normal result.
   ARRAYX_HD V scaled_power() const {
-    const uint_t<V> exponent = (bits >> 4) << limits<scalar_t<V>>::mantissa_bits;
-    return bit_cast<V>(bit_cast<uint_t<V>>(power) + exponent);
+    return bit_cast<V>(bit_cast<uint_t<V>>(power) + exponent_of_steps<V>(bits));
   }
 };
 // Of e^(Multiple x), |Multiple x| at most `saturated`; r and correction are those of x itself.
@@ -177,21 +184,6 @@ ARRAYX_HD V exp_of_extreme(ExpSteps<V> s) {
   return scale_in_two_steps(mul_add(s.power, expm1_of_rest(s), s.power), s.n());
 }
 
-// e^x - 2^n power in two parts, not normalized, for an ordinary x.
-template <class V>
-ARRAYX_HD DoubleWord<V> exp_excess(ExpSteps<V> s, V scaled) {
-  const V r = s.r + s.correction;
-  const V tail = mul_add(r * r, exp_tail(r), s.correction);
-  const DoubleWord<V> linear = two_prod(scaled, s.r);
-  return {linear.hi, mul_add(scaled, tail, linear.lo)};
-}
-// Their sum, where |high.hi| is larger than the excess or zero; not normalized.
-template <class V>
-ARRAYX_HD DoubleWord<V> add_excess(DoubleWord<V> high, DoubleWord<V> excess) {
-  const DoubleWord<V> sum = fast_two_sum(high.hi, excess.hi);
-  return {sum.hi, excess.lo + (high.lo + sum.lo)};
-}
-
 // x kept within [-bound, bound]; NaN stays.
 template <class V>
 ARRAYX_HD V clamp(V x, f64 bound) {
@@ -206,31 +198,41 @@ ARRAYX_HD mask_t<V> exp_is_extreme(V x) {
   return !(fabs(x) < constant<V>(exp_constants_t<V>::ordinary));
 }
 
+template <class V>
+ARRAYX_HD bool exp_all_ordinary(V x) {
+  return all_less(fabs(x), constant<V>(exp_constants_t<V>::ordinary));
+}
+
 }  // namespace detail
 
 template <class V>
 ARRAYX_HD V exp(V x) {
-  const mask_t<V> extreme = detail::exp_is_extreme(x);
-  if (!any(extreme)) return detail::exp_of(detail::exp_steps(x));
-  const detail::ExpSteps<V> s =
-      detail::exp_steps(detail::clamp(x, detail::exp_constants_t<V>::saturated));
-  return select(extreme, detail::exp_of_extreme(s), detail::exp_of(s));
+  using namespace detail;
+  if (exp_all_ordinary(x)) return exp_of(exp_steps(x));
+  const ExpSteps<V> s = exp_steps(clamp(x, exp_constants_t<V>::saturated));
+  return select(exp_is_extreme(x), exp_of_extreme(s), exp_of(s));
 }
 
 template <class V>
 ARRAYX_HD V expm1(V x) {
-  const mask_t<V> extreme = detail::exp_is_extreme(x);
-  // Below -40 the result is -1.
-  const V low = constant<V>(-40);
-  V y = select(x < low, low, x);
-  if (any(extreme)) y = detail::clamp(y, detail::exp_constants_t<V>::saturated);
-  const detail::ExpSteps<V> s = detail::exp_steps(y);
+  using namespace detail;
+  const bool ordinary = exp_all_ordinary(x);
+  // Far below 0 the result is -1.
+  V y = x;
+  if (!ordinary)
+    y = clamp(select(x < constant<V>(-40), constant<V>(-40), x), exp_constants_t<V>::saturated);
+  const ExpSteps<V> s = exp_steps(y);
   const V scaled = s.scaled_power();
+  // 2^n power - 1, and to it what e^r adds: zero or larger than the rest, of which the leading
+  // product with r keeps its rounding error.
   const DoubleWord<V> head = two_sum(scaled, constant<V>(-1));
-  V result = value(detail::add_excess(head, detail::exp_excess(s, scaled)));
-  if (any(extreme)) {
-    const mask_t<V> large = extreme & !(x < constant<V>(0));
-    result = select(large, detail::exp_of_extreme(s), result);
+  const V r = s.r + s.correction;
+  const V tail = mul_add(r * r, exp_tail(r), s.correction);
+  const DoubleWord<V> sum = add_product(head.hi, scaled, s.r);
+  V result = sum.hi + (sum.lo + mul_add(scaled, tail, head.lo));
+  if (!ordinary) {
+    const mask_t<V> large = exp_is_extreme(x) & !(x < constant<V>(0));
+    result = select(large, exp_of_extreme(s), result);
   }
   return copysign(result, x);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "logarithm.hpp"
+#include "piecewise.hpp"
 
 ARRAYX_OPS_BEGIN
 namespace math {
@@ -38,163 +39,351 @@ ARRAYX_HD ExpPair<V> exp_pair(V x) {
   return {a.n, a.shifted, plus, minus};
 }
 
-// (e^x + sign e^-x) / 2 for x >= 0.
-template <class V>
-ARRAYX_HD V half_exp_sum(V x, f64 sign) {
-  // In the extreme range e^-x does not count, and e^x / 2 may still be finite where e^x is not.
-  const mask_t<V> extreme = exp_is_extreme(x);
-  if (any(extreme)) x = clamp(x, exp_constants_t<V>::saturated);
-  const ExpPair<V> p = exp_pair(x);
-  const V scale = power_of_two(p.shifted) * constant<V>(0.5);
-  const V shifter = constant<V>(exp_constants_t<V>::shifter);
-  const V inverse_scale = power_of_two((shifter - constant<V>(1)) - p.n) * constant<V>(sign);
-  const DoubleWord<V> head = two_sum(p.plus.hi * scale, p.minus.hi * inverse_scale);
-  V result = head.hi + (head.lo + mul_add(p.plus.lo, scale, p.minus.lo * inverse_scale));
-  if (any(extreme)) {
-    const V large = scale_in_two_steps(p.plus.hi + p.plus.lo, p.n - constant<V>(1));
-    result = select(extreme, large, result);
+// e^a / 2 and e^-a / 2 for numbers a near i ln2/16 of which both are all but exact, to 2^-32 of
+// them (2^-62 in float64), and i ln2/16 - a.
+template <class T>
+struct HalfExpTable;
+template <>
+struct HalfExpTable<f32> {
+  f32 power[16] = {0x1p-1,        0x1.0b557p-1,  0x1.172c68p-1, 0x1.2385eap-1,
+                   0x1.306fe6p-1, 0x1.3deb32p-1, 0x1.4bfc2ep-1, 0x1.5ab0ccp-1,
+                   0x1.69f532p-1, 0x1.7a10f2p-1, 0x1.8ad01cp-1, 0x1.9c480ep-1,
+                   0x1.ae89f2p-1, 0x1.c199p-1,   0x1.d58058p-1, 0x1.ea4b24p-1};
+  f32 inverse[16] = {0x1p-1,        0x1.ea4b24p-2, 0x1.d5800ep-2, 0x1.c19c6cp-2,
+                     0x1.ae89f2p-2, 0x1.9c480ep-2, 0x1.8ad01cp-2, 0x1.7a10f2p-2,
+                     0x1.6a1e9cp-2, 0x1.5ab0ccp-2, 0x1.4bfc2ep-2, 0x1.3deb32p-2,
+                     0x1.306fe6p-2, 0x1.238822p-2, 0x1.172c3cp-2, 0x1.0b557p-2};
+  f32 rest[16] = {0,
+                  0x1.5d805179bd94ap-20,
+                  -0x1.a28dba40657a6p-17,
+                  0x1.86afa13ffa23fp-16,
+                  -0x1.209d7883bfd0cp-22,
+                  -0x1.4a8b5adb494c6p-17,
+                  0x1.27964f16f2936p-16,
+                  -0x1.cdc5b371066fap-19,
+                  0x1.d48be58aad40cp-13,
+                  0x1.cdc63011066fap-19,
+                  -0x1.2796c99af2934p-16,
+                  0x1.4a8a6e1f494c9p-17,
+                  0x1.20a1cb03bfd0ep-22,
+                  0x1.b0635e9c4fe4fp-18,
+                  0x1.51da7cdc86c74p-17,
+                  -0x1.5d7eef79bd949p-20};
+};
+template <>
+struct HalfExpTable<f64> {
+  f64 power[16] = {0x1p-1,
+                   0x1.0b5d18500b79bp-1,
+                   0x1.1723cc7175399p-1,
+                   0x1.238af5651fa2ep-1,
+                   0x1.306e823d3c771p-1,
+                   0x1.3de58ceb3f96ep-1,
+                   0x1.4bfdbfeeea5d6p-1,
+                   0x1.5aad7e1ea120dp-1,
+                   0x1.6a02def9d8f98p-1,
+                   0x1.7a1631344062dp-1,
+                   0x1.8acba07f13023p-1,
+                   0x1.9c4407dd53e3p-1,
+                   0x1.ae8b45a1f1567p-1,
+                   0x1.c19e86d25f23ep-1,
+                   0x1.d5844c9e9754fp-1,
+                   0x1.ea51faa36ca6p-1};
+  f64 inverse[16] = {0x1p-1,
+                     0x1.ea3d192a09e05p-2,
+                     0x1.d58e884747523p-2,
+                     0x1.c194a46f4c095p-2,
+                     0x1.ae8be92181d74p-2,
+                     0x1.9c4f6020e119cp-2,
+                     0x1.8ace3e01d8597p-2,
+                     0x1.7a148c77a86aep-2,
+                     0x1.6a10edf8fed53p-2,
+                     0x1.5aabfc55c3dd4p-2,
+                     0x1.4bfff2f023cf6p-2,
+                     0x1.3dee4c62ff33dp-2,
+                     0x1.306ef5d8b8bap-2,
+                     0x1.23848ca3367eep-2,
+                     0x1.1729e1e5e12d4p-2,
+                     0x1.0b51b5833311fp-2};
+  f64 rest[16] = {0,
+                  -0x1.cfd05956cee44p-14,
+                  0x1.c4df5f0907107p-14,
+                  -0x1.73a7a343a3795p-15,
+                  0x1.26a6a4e6a8d33p-16,
+                  0x1.f3335c47df965p-15,
+                  -0x1.cb25d5c985844p-21,
+                  0x1.1b72d2bb86d8ap-15,
+                  0x1.3e1bff95dc56ep-14,
+                  -0x1.a9e38581ef29bp-15,
+                  0x1.c07a79750d64ap-16,
+                  0x1.927701a2a3a57p-15,
+                  -0x1.8adf154b96d1cp-17,
+                  -0x1.5cbd79e08bba8p-15,
+                  -0x1.7f3455e8b97d7p-16,
+                  -0x1.d3f1f4b0b559dp-15};
+};
+
+enum class Hyperbolic { sine, cosine };
+
+// Of x >= 0, by the addition theorem: x = a + n ln2 + r, e^(x - r) / 2 and e^(r - x) / 2 come from
+// the table.
+template <Hyperbolic Function, class V>
+ARRAYX_HD V half_exp_sum(V x) {
+  using C = exp_constants_t<V>;
+  static constexpr HalfExpTable<scalar_t<V>> table{};
+  using U = uint_t<V>;
+  constexpr bool single = same_type_v<scalar_t<V>, f32>;
+  // Beyond it e^-x does not count, and e^x / 2 may still be finite where e^x is not.
+  const V bound = constant<V>(single ? 80 : 700);
+  const bool ordinary = all_less(x, bound);
+  const V y = ordinary ? x : at_most(x, constant<V>(C::saturated));
+  const V shifter = constant<V>(C::step_shifter);
+  const V shifted = mul_add(y, constant<V>(16 * log2_e), shifter);
+  const V steps = shifted - shifter;
+  const int_t<V> index = bit_cast<int_t<V>>(shifted);
+  const U exponent = exponent_of_steps<V>(bit_cast<U>(shifted));
+  const V r = mul_add(steps, constant<V>(-C::step_high), y);
+  const V correction = mul_add(steps, constant<V>(-C::step_low), lookup(table.rest, index));
+  const V half_power = lookup(table.power, index);
+  const V grown = bit_cast<V>(bit_cast<U>(half_power) + exponent);
+  const V shrunk = bit_cast<V>(bit_cast<U>(lookup(table.inverse, index)) - exponent);
+  // sinh(r + correction) - r and cosh(r + correction) - 1.
+  const V sum = r + correction, square = sum * sum;
+  V sine, cosine;
+  if constexpr (single) {
+    sine = mul_add(sum * square, constant<V>(0x1.55565cc6de7e2p-3), correction);
+    cosine = square * constant<V>(0x1.0001494e1bdc3p-1);
+  } else {
+    sine =
+        mul_add(sum * square,
+                horner(square, {0x1.5555555555556p-3, 0x1.11111110e0a7dp-7, 0x1.a01b0d4015739p-13}),
+                correction);
+    cosine = square *
+             horner(square, {0x1.0000000000001p-1, 0x1.55555554e8688p-5, 0x1.6c17ee8026c19p-10});
+  }
+  const DoubleWord<V> even = fast_two_sum(grown, shrunk);
+  const V difference = grown - shrunk;
+  V result;
+  if constexpr (Function == Hyperbolic::cosine) {
+    const V low = mul_add(difference, r + sine, mul_add(even.hi, cosine, even.lo));
+    result = even.hi + low;
+  } else {
+    // The leading product is as large as the sum can be.
+    const V difference_low = (grown - difference) - shrunk;
+    V low = mul_add(even.lo, r, difference_low);
+    low = mul_add(even.hi, sine, mul_add(difference, cosine, low));
+    const DoubleWord<V> head = add_product(difference, even.hi, r);
+    result = head.hi + (head.lo + low);
+  }
+  if (!ordinary) {
+    const V large = scale_in_two_steps(mul_add(half_power, (r + sine) + cosine, half_power),
+                                       floor(steps * constant<V>(0.0625)));
+    result = select(x < bound, result, large);
   }
   return result;
 }
 
-// sqrt(a^2 + c), c = 1 or -1, to about twice the working precision.
+// a^2 + b in two parts, for a >= 0 and b = 1 or 2 a. Its low part need not be right where the sum
+// is beyond 2^mantissa_bits.
 template <class V>
-ARRAYX_HD DoubleWord<V> sqrt_of_square(V a, V c) {
-  const DoubleWord<V> square = two_square(a);
-  const DoubleWord<V> sum = two_sum(square.hi, c);
-  const V low = sum.lo + square.lo;
-  // Where a^2 - 1 cancels, its low part is no longer small beside it.
-  const DoubleWord<V> radicand = fast_two_sum(sum.hi, low);
-  const V root = ops::sqrt(radicand.hi);
-  const V remainder = exact_rest(radicand.hi, root, root) + radicand.lo;
-  const V correction = remainder / (root + root);
-  return {root, select(root > constant<V>(0), correction, root)};
+ARRAYX_HD DoubleWord<V> square_plus(V a, V b) {
+  if constexpr (has_fma) {
+    const V sum = mul_add(a, a, b);
+    return {sum, mul_add(a, a, b - sum)};
+  } else {
+    const DoubleWord<V> square = two_square(a), sum = two_sum(square.hi, b);
+    return fast_two_sum(sum.hi, sum.lo + square.lo);
+  }
 }
 
-// Where x itself is the result: the next term, at most a third of x^2, is under a sixteenth of an
-// ulp.
+// The square root, to an eighth of an ulp.
 template <class V>
-ARRAYX_HD mask_t<V> is_tiny(V magnitude) {
-  return magnitude < constant<V>(sizeof(scalar_t<V>) == 8 ? 0x1p-28 : 0x1p-14);
+ARRAYX_HD DoubleWord<V> rough_sqrt(DoubleWord<V> x) {
+  const V root = ops::sqrt(x.hi);
+  const V remainder = exact_rest(x.hi, root, root) + x.lo;
+  return {root, (remainder * constant<V>(0.5)) * rough_reciprocal(root)};
+}
+
+// tanh in parts of 19/32, up to where the result has long been 1: tanh m in two parts at the
+// middles m, and the polynomial q of tanh(m + d) - tanh m = d q(d), in the first two parts d + d
+// q(d).
+struct TanhTable {
+  f32 high[16], low[16], q[7][16];
+};
+inline constexpr TanhTable tanh_table = {
+    {0, 0x1.10af48p-1, 0x1.a8dbccp-1, 0x1.e3c0bp-1, 0x1.f73776p-1, 0x1.fd4e2p-1, 0x1.ff2d36p-1,
+     0x1.ffbfaep-1, 0x1.ffec62p-1, 0x1.fffa04p-1, 0x1.fffe2cp-1, 0x1.ffff72p-1, 0x1.ffffd4p-1,
+     0x1.fffff2p-1, 0x1.fffffcp-1, 0x1.fffffep-1},
+    {0, -0x1.f409fp-29, -0x1.e73b42p-28, -0x1.e81eb4p-26, 0x1.65545cp-26, -0x1.4d3f36p-26,
+     0x1.69a05cp-26, -0x1.de4f54p-27, -0x1.b0cb8cp-26, 0x1.3fd2e4p-30, 0x1.8ab262p-26,
+     -0x1.fd74f4p-27, 0x1.14cfeap-26, 0x1.7dc4ap-26, -0x1.5af204p-30, 0x1.88c83p-26},
+    {{0, -0x1.2274fp-2, 0x1.3ee73p-2, 0x1.b77d6ap-4, 0x1.16a7fcp-5, 0x1.5807fp-7, 0x1.a53bcep-9,
+      0x1.0139b4p-10, 0x1.39e782p-12, 0x1.7efb44p-14, 0x1.d339d2p-16, 0x1.1cfe92p-17,
+      0x1.5bacb2p-19, 0x1.a823bp-21, 0x1.02b5e4p-22, 0x1.3b9be8p-24},
+     {-0x1.94f8d2p-28, -0x1.86ad06p-2, -0x1.08a066p-2, -0x1.9f3e24p-4, -0x1.11e034p-5,
+      -0x1.563864p-7, -0x1.a48e6ap-9, -0x1.011968p-10, -0x1.39db8p-12, -0x1.7ef6dp-14,
+      -0x1.d3382ep-16, -0x1.1cfe48p-17, -0x1.5bac9ap-19, -0x1.a823acp-21, -0x1.02b5e6p-22,
+      -0x1.3b9becp-24},
+     {-0x1.5554f6p-2, -0x1.2391cep-5, 0x1.c5258p-4, 0x1.ebac9ap-5, 0x1.60958ep-6, 0x1.c37beap-8,
+      0x1.1777fcp-9, 0x1.567664p-11, 0x1.a259e8p-13, 0x1.fe9274p-15, 0x1.37788ep-16, 0x1.7bfcdep-18,
+      0x1.cf907ap-20, 0x1.1ac262p-21, 0x1.58f27ep-23, 0x1.a4cfdep-25},
+     {-0x1.caf2fcp-15, 0x1.2b4a7ap-3, -0x1.720a66p-8, -0x1.778794p-6, -0x1.47ec42p-7,
+      -0x1.b9e93ap-9, -0x1.15a732p-10, -0x1.55c4d6p-12, -0x1.a212eap-14, -0x1.fe721cp-16,
+      -0x1.376eecp-17, -0x1.7bf4dep-19, -0x1.cf881ep-21, -0x1.1abd8ap-22, -0x1.58ecbp-24,
+      -0x1.a4c8d2p-26},
+     {0x1.129a26p-3, -0x1.996998p-5, -0x1.9e1884p-6, 0x1.08200ep-8, 0x1.c00366p-9, 0x1.526088p-10,
+      0x1.b682d4p-12, 0x1.10591p-13, 0x1.4e117p-15, 0x1.983822p-17, 0x1.f2409p-19, 0x1.2ff6b6p-20,
+      0x1.72d51p-22, 0x1.c46576p-24, 0x1.13f288p-25, 0x1.50a322p-27},
+     {-0x1.20b72cp-8, -0x1.f83d5cp-6, 0x1.12fe22p-6, 0x1.bea702p-10, -0x1.8ada84p-11,
+      -0x1.9d3c32p-12, -0x1.1f5b72p-13, -0x1.6c130ap-15, -0x1.c1383cp-17, -0x1.12f47ap-18,
+      -0x1.4fc74ep-20, -0x1.99c202p-22, -0x1.f3ecd4p-24, -0x1.30f238p-25, -0x1.740446p-27,
+      -0x1.c5d602p-29},
+     {-0x1.675cd2p-5, 0x1.dd20cap-6, -0x1.dbbb56p-9, -0x1.cd1ec8p-10, 0x1.9965cap-17,
+      0x1.7b8edep-14, 0x1.35cf16p-15, 0x1.985bd8p-17, 0x1.fda23ep-19, 0x1.39000cp-20,
+      0x1.7ea2e2p-22, 0x1.d31634p-24, 0x1.1cf648p-25, 0x1.5ba794p-27, 0x1.a81f4ep-29,
+      0x1.02b39p-30}}};
+template <class V>
+ARRAYX_HD V tanh_by_parts(V magnitude) {
+  static constexpr TanhTable table = tanh_table;
+  const Part<V> p = nearest_part(magnitude, 19. / 32);
+  // Where d can be as large as the result it is added exactly.
+  const V d = select(p.n < constant<V>(2), p.rest, constant<V>(0));
+  const DoubleWord<V> sum = fast_two_sum(lookup(table.high, p.part), d);
+  const V q = piecewise(p.rest, p.part, table.q);
+  return sum.hi + (sum.lo + mul_add(p.rest, q, lookup(table.low, p.part)));
+}
+
+// log(2 magnitude) from 2^28 on, below log(u.hi + u.lo), and x where it is infinite or NaN.
+template <class V>
+ARRAYX_HD V log_of_large(V x, V magnitude, DoubleWord<V> u) {
+  const V zero = constant<V>(0);
+  const mask_t<V> large = magnitude >= constant<V>(0x1p28);
+  // 2^-40 keeps it in the range of log_of_sum.
+  const V result = log_of_sum(select(large, magnitude * constant<V>(0x1p-40), u.hi),
+                              select(large, zero, u.lo), select(large, constant<V>(41), zero));
+  return select(magnitude < constant<V>(limits<f64>::infinity), result, x);
+}
+
+// 1 + x = 2^k (1 + r) / c for an x of (-1, 1).
+template <class V>
+struct OnePlusReduction {
+  V k, r, high, low;
+};
+template <class V>
+ARRAYX_HD OnePlusReduction<V> reduce_one_plus(V x) {
+  const V one = constant<V>(1);
+  const Decomposition<V> d = decompose(one + x);
+  const LogReduction<V> a = look_up_log<LogBase::e, V>(d.part);
+  const V scaled = scaled_inverse(a.inverse, d.exponent), rest = scaled - one;
+  V r;
+  if constexpr (has_fma) {
+    r = mul_add(x, scaled, rest);
+  } else {
+    const DoubleWord<V> s = split(x);  // short enough for exact products
+    r = (s.hi * scaled + rest) + s.lo * scaled;
+  }
+  return {d.k, r, a.high, a.low};
 }
 
 }  // namespace detail
 
 template <class V>
 ARRAYX_HD V sinh(V x) {
-  const V magnitude = fabs(x);
-  // Tiny numbers apart: halving a subnormal would lose its last bit.
-  const V result = detail::half_exp_sum(magnitude, -1);
-  return copysign(select(detail::is_tiny(magnitude), magnitude, result), x);
+  return copysign(detail::half_exp_sum<detail::Hyperbolic::sine>(fabs(x)), x);
 }
 
 template <class V>
 ARRAYX_HD V cosh(V x) {
-  return detail::half_exp_sum(fabs(x), 1);
+  return detail::half_exp_sum<detail::Hyperbolic::cosine>(fabs(x));
 }
 
 template <class V>
 ARRAYX_HD V tanh(V x) {
-  // tanh(a + h) = T + v (1 - T^2) / (1 + T v) with T = tanh a = (S - 1) / (S + 1), S = e^2a from
-  // the table of exponentials and v = tanh h, |h| <= ln2/64: the division does not wait for h, and
-  // the chain of dependent operations is half as long as through e^2x - 1. From 20 on the result
-  // rounds to 1.
-  const V limit = constant<V>(20), one = constant<V>(1);
-  V a = fabs(x);
-  a = select(a > limit, limit, a);
-  const detail::ExpSteps<V> s = detail::exp_steps<2>(a);
-  const V scaled = s.scaled_power();
-  // S + 1 is exact up to 2^mantissa_bits; beyond only T's distance from 1 is inexact.
-  const V two = constant<V>(2);
-  const V d = scaled + one, n = d - two;
-  const V reciprocal = one / d;
-  const V t = n * reciprocal;
-  const V t_square = t * t;
-  const V rest = exact_rest(n, t, d) + ((d - n) - two);
-  const V h = s.r + s.correction;
-  const V square = h * h;
-  // tanh h - s.r, and z / (1 + z) for z = T v, |z| <= ln2/64.
-  V tail, fraction;
+  const V limit = constant<V>(same_type_v<scalar_t<V>, f32> ? 9.125 : 20), one = constant<V>(1);
+  // From there on the result rounds to 1.
+  const V a = at_most(fabs(x), limit);
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    tail = mul_add(h * square, constant<V>(-1. / 3), s.correction);
-    const V z = t * (s.r + tail);
-    fraction = z * mul_add(z, constant<V>(-0x1.fff8p-1), one);
+    return with_sign(detail::tanh_by_parts(a), x);
   } else {
-    tail = mul_add(h * square, horner(square, {-1. / 3, 2. / 15, -17. / 315, 62. / 2835}),
-                   s.correction);
+    // tanh(a + h) = T + v (1 - T^2) / (1 + T v) with T = tanh a = (S - 1) / (S + 1), S = e^2a from
+    // the table of exponentials and v = tanh h, |h| <= ln2/64: the division does not wait for h,
+    // and the chain of dependent operations is half as long as through e^2x - 1.
+    const detail::ExpSteps<V> s = detail::exp_steps<2>(a);
+    const V scaled = s.scaled_power();
+    // S + 1 is exact up to 2^mantissa_bits; beyond only T's distance from 1 is inexact.
+    const V two = constant<V>(2);
+    const V d = scaled + one, n = d - two;
+    const V reciprocal = one / d;
+    const V t = n * reciprocal;
+    const V t_square = t * t;
+    const V rest = exact_rest(n, t, d) + ((d - n) - two);
+    const V h = s.r + s.correction;
+    const V square = h * h;
+    // tanh h - s.r, and z / (1 + z) for z = T v, |z| <= ln2/64.
+    const V tail = mul_add(h * square, horner(square, {-1. / 3, 2. / 15, -17. / 315, 62. / 2835}),
+                           s.correction);
     const V z = t * (s.r + tail);
-    fraction = z * estrin(z, {1, -1, 1, -1, 1, -1, 1});
+    const V fraction = z * estrin(z, {1, -1, 1, -1, 1, -1, 1});
+    const V v = s.r + tail;
+    // (1 - T^2) / (1 + T v) - 1
+    const V excess = mul_add(t_square - one, fraction, -t_square);
+    const DoubleWord<V> sum = fast_two_sum(t, s.r);
+    const V low = mul_add(v, excess, mul_add(rest, reciprocal, sum.lo + tail));
+    return copysign(sum.hi + low, x);
   }
-  const V v = s.r + tail;
-  // (1 - T^2) / (1 + T v) - 1
-  const V excess = mul_add(t_square - one, fraction, -t_square);
-  const DoubleWord<V> sum = fast_two_sum(t, s.r);
-  const V low = mul_add(v, excess, mul_add(rest, reciprocal, sum.lo + tail));
-  return copysign(sum.hi + low, x);
 }
 
 template <class V>
 ARRAYX_HD V asinh(V x) {
   // log(|x| + sqrt(x^2 + 1)); beyond 2^28 that is log(2 |x|).
-  const V zero = constant<V>(0), one = constant<V>(1);
+  const V zero = constant<V>(0), one = constant<V>(1), bound = constant<V>(0x1p28);
   const V magnitude = fabs(x);
-  const mask_t<V> large = magnitude > constant<V>(0x1p28);
-  const V a = select(large, one, magnitude);
-  const DoubleWord<V> root = detail::sqrt_of_square(a, one);
-  const DoubleWord<V> u = fast_two_sum(root.hi, a);
-  V result = detail::log_of_sum(select(large, magnitude, u.hi), select(large, zero, u.lo + root.lo),
-                                select(large, one, zero));
-  result = select(detail::is_tiny(magnitude) | !is_finite(x), magnitude, result);
+  const V a = at_most(magnitude, bound);
+  const DoubleWord<V> root = detail::rough_sqrt(detail::square_plus(a, one));
+  DoubleWord<V> u = fast_two_sum(root.hi, a);
+  u.lo = u.lo + root.lo;
+  V result;
+  if (all_less(magnitude, bound)) {
+    result = detail::log_of_sum(u.hi, u.lo, zero);
+  } else {
+    result = detail::log_of_large(x, magnitude, u);
+  }
   return copysign(result, x);
 }
 
 template <class V>
 ARRAYX_HD V acosh(V x) {
   // log(x + sqrt(x^2 - 1)); beyond 2^28 that is log(2x).
-  const V zero = constant<V>(0), one = constant<V>(1);
-  const mask_t<V> large = x > constant<V>(0x1p28);
-  const V a = select(large, one, x);
-  const DoubleWord<V> root = detail::sqrt_of_square(a, -one);
-  const DoubleWord<V> u = fast_two_sum(a, root.hi);
-  const V result = detail::log_of_sum(select(large, x, u.hi), select(large, zero, u.lo + root.lo),
-                                      select(large, one, zero));
-  const V outside = select(x < one, constant<V>(limits<f64>::nan), x);
-  return select((x >= one) & is_finite(x), result, outside);
+  const V one = constant<V>(1), bound = constant<V>(0x1p28);
+  const V a = at_most(x, bound);
+  const V b = a - one;  // a^2 - 1 without cancellation: b^2 + 2 b
+  const DoubleWord<V> root = detail::rough_sqrt(detail::square_plus(b, b + b));
+  DoubleWord<V> u = fast_two_sum(a, root.hi);
+  u.lo = u.lo + root.lo;
+  if (all_within(x, one, bound)) return detail::log_of_sum(u.hi, u.lo, constant<V>(0));
+  return select(x < one, constant<V>(limits<f64>::nan), detail::log_of_large(x, x, u));
 }
 
 template <class V>
 ARRAYX_HD V atanh(V x) {
-  // log((1 + |x|) / (1 - |x|)) / 2. The quotient is never formed: with 1 - |x| = 2^-k d and
-  // 1 + |x| = 2^(j - k) n it is 2^j n / d, whose s is (n - d) / (n + d).
-  using T = scalar_t<V>;
-  using U = uint_t<V>;
-  const V one = constant<V>(1), zero = constant<V>(0), half = constant<V>(0.5);
-  const V magnitude = fabs(x);
-  const V a = select(magnitude < one, magnitude, zero);
-  const DoubleWord<V> below = fast_two_sum(one, -a), above = fast_two_sum(one, a);
-  const detail::Decomposition<V> d = detail::decompose(below.hi);
-  const U field = splat<U>(scalar_t<U>(2 * limits<T>::exponent_bias)) - d.biased_k;
-  const V scale = bit_cast<V>(field << limits<T>::mantissa_bits);
-  const V below_low = below.lo * scale;
-  const mask_t<V> halve = above.hi > d.m * constant<V>(0x1.6a09e667f3bcdp+0);
-  const V factor = select(halve, half, one);
-  const V k = select(halve, one, zero) - d.k;
-  const V above_high = above.hi * factor, above_low = above.lo * factor;
-  const DoubleWord<V> difference = two_sum(above_high, -d.m), sum = two_sum(above_high, d.m);
-  const DoubleWord<V> numerator =
-      fast_two_sum(difference.hi, difference.lo + (above_low - below_low));
-  const V denominator_low = sum.lo + (above_low + below_low);
-  const V reciprocal = one / sum.hi;
-  const V s = numerator.hi * reciprocal;
-  const V remainder =
-      exact_rest(numerator.hi, s, sum.hi) + mul_add(-s, denominator_low, numerator.lo);
-  const V z = s * s;
-  const V low = mul_add(s * z, detail::atanh_tail(z) * half, remainder * reciprocal);
-  V result = detail::add_exponent(k * half, DoubleWord<V>{s, low});
-  const V infinity = constant<V>(limits<f64>::infinity);
-  const V outside = select(magnitude > one, constant<V>(limits<f64>::nan), magnitude);
-  result = select(magnitude < one, result, select(magnitude == one, infinity, outside));
-  result = select(detail::is_tiny(magnitude), magnitude, result);
+  // (log(1 + |x|) - log(1 - |x|)) / 2, added up by their parts: near 0 nothing else is exact.
+  using detail::LogBase;
+  const V one = constant<V>(1), half = constant<V>(0.5), magnitude = fabs(x);
+  const detail::OnePlusReduction<V> p = detail::reduce_one_plus(magnitude);
+  const detail::OnePlusReduction<V> q = detail::reduce_one_plus(-magnitude);
+  constexpr detail::LogFactor log_2 = detail::log_of_two<scalar_t<V>, LogBase::e>();
+  const V k = p.k - q.k;
+  const V high = mul_add(k, constant<V>(log_2.high), p.high - q.high);
+  V low = mul_add(k, constant<V>(log_2.low), p.low - q.low);
+  low = mul_add(p.r * p.r, detail::log1p_tail<LogBase::e>(p.r), low);
+  low = mul_add(-(q.r * q.r), detail::log1p_tail<LogBase::e>(q.r), low);
+  const DoubleWord<V> head = fast_two_sum(high, p.r), sum = fast_two_sum(head.hi, -q.r);
+  V result = sum.hi + (sum.lo + (head.lo + low));
+  result = result * half;
+  if (!all_less(magnitude, one)) {
+    const V outside = select(magnitude == one, constant<V>(limits<f64>::infinity),
+                             select(is_nan(x), x, constant<V>(limits<f64>::nan)));
+    result = select(magnitude < one, result, outside);
+  }
   return copysign(result, x);
 }
 

@@ -21,7 +21,7 @@ ARRAYX_HD mask_t<V> is_positive_normal(V x) {
 template <class V>
 struct Decomposition {
   V k, m;
-  uint_t<V> biased_k;  // k + bias, the exponent field of 2^k
+  uint_t<V> exponent;  // k in the place of the exponent field
   int_t<V> part;       // of log_table.hpp, in the lowest four bits
 };
 template <class V>
@@ -30,16 +30,22 @@ ARRAYX_HD Decomposition<V> decompose(V x) {
   using U = uint_t<V>;
   using u = scalar_t<U>;
   constexpr int bits = limits<T>::mantissa_bits, bias = limits<T>::exponent_bias;
-  constexpr u one = u(bias) << bits;
+  constexpr u one = u(bias) << bits, field = u(~u(0) << bits);
   // The middle of the tenth of sixteen parts is 1.
   constexpr u lowest = one - (u(19) << (bits - 5));
-  const U t = bit_cast<U>(x) + splat<U>(u(one - lowest));
-  const U biased_k = t >> bits;
-  // A whole number below 2^bits under the exponent of 2^bits is that number plus 2^bits.
-  const U under_exponent = biased_k | splat<U>(u(u(bias + bits) << bits));
-  const V k = bit_cast<V>(under_exponent) - constant<V>(f64(u64(1) << bits) + bias);
-  const V m = bit_cast<V>((t & splat<U>(u((u(1) << bits) - 1))) + splat<U>(lowest));
-  return {k, m, biased_k, bit_cast<int_t<V>>(t >> (bits - 4))};
+  const U t = bit_cast<U>(x) - splat<U>(lowest);
+  const U exponent = t & splat<U>(field);
+  V k;
+  if constexpr (same_type_v<T, f32>) {
+    k = convert<V>(bit_cast<int_t<V>>(t) >> bits);
+  } else {
+    // A whole number below 2^bits under the exponent of 2^bits is that number plus 2^bits.
+    const U biased_k = (bit_cast<U>(x) + splat<U>(one - lowest)) >> bits;
+    const U under_exponent = biased_k | splat<U>(u(u(bias + bits) << bits));
+    k = bit_cast<V>(under_exponent) - constant<V>(f64(u64(1) << bits) + bias);
+  }
+  const V m = bit_cast<V>(bit_cast<U>(x) - exponent);
+  return {k, m, exponent, bit_cast<int_t<V>>(t >> (bits - 4))};
 }
 
 // The same where x may be subnormal too; anything not positive gives garbage.
@@ -52,35 +58,55 @@ ARRAYX_HD Decomposition<V> decompose_any(V x, mask_t<V> ordinary) {
     excess = select(subnormal, constant<V>(54), excess);
   }
   const Decomposition<V> d = decompose(x);
-  return {d.k - excess, d.m, d.biased_k, d.part};
+  return {d.k - excess, d.m, d.exponent, d.part};
 }
 
-// (2 atanh(s) - 2s) / s^3 in z = s^2, |s| <= 3 - sqrt(8); the error relative to 2s is 2^-59 in
-// float64, 2^-30 in float32.
-template <class V>
-ARRAYX_HD V atanh_tail(V z) {
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
-    return horner(z, {0x1.55557a2191883p-1, 0x1.995ebd0543c76p-2, 0x1.31e2b24ec03a4p-2});
+// The logarithms of 2 and of e in a base, in two parts; the high one of the first so short that its
+// product with an exponent is exact.
+struct LogFactor {
+  f64 high, low;
+};
+template <class T, LogBase Base>
+constexpr LogFactor log_of_two() {
+  constexpr bool single = same_type_v<T, f32>;
+  if constexpr (Base == LogBase::e) {
+    return {exp_constants<T>::ln2_high, exp_constants<T>::ln2_low};
+  } else if constexpr (Base == LogBase::two) {
+    return {1, 0};
   } else {
-    return estrin(
-        z, {0x1.5555555555592p-1, 0x1.999999997fe06p-2, 0x1.24924941ed71ep-2, 0x1.c71c520c0138ap-3,
-            0x1.74663e6c407eep-3, 0x1.39a1c611b2250p-3, 0x1.2f04fab4239c9p-3});
+    if constexpr (single) return {0x1.344p-2, 0x1.3509f8p-18};
+    return {0x1.34413509f7800p-2, 0x1.fef311f12b358p-46};
+  }
+}
+template <class T, LogBase Base>
+constexpr LogFactor log_factor() {
+  constexpr bool single = same_type_v<T, f32>;
+  if constexpr (Base == LogBase::e) {
+    return {1, 0};
+  } else if constexpr (Base == LogBase::two) {
+    if constexpr (single) return {0x1.715476p+0, 0x1.4ae0c0p-26};
+    return {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
+  } else {
+    if constexpr (single) return {0x1.bcb7b2p-2, -0x1.5b235ep-27};
+    return {0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57};
   }
 }
 
-// log(1 + r) - r for |r| <= 0.0342; with r it is good to 2^-60, in float32 to 2^-30.
-template <class V>
+// (log(1 + r) - r) / r^2 in a base, for |r| <= 0.0342; with r the logarithm is good to 2^-60, in
+// float32 to 2^-30.
+template <LogBase Base, class V>
 ARRAYX_HD V log1p_tail(V r) {
-  V p;
+  constexpr f64 e = log_factor<f64, Base>().high;
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    p = horner(r, {-0.5, 0x1.5554e4fd65d94p-2, -0x1.002799c7aa647p-2, 0x1.9ebe4927150aap-3});
+    return horner(r, {-0.5 * e, 0x1.5554e4fd65d94p-2 * e, -0x1.002799c7aa647p-2 * e,
+                      0x1.9ebe4927150aap-3 * e});
   } else {
-    p = mul_add(estrin(r, {0x1.55555555554e7p-2, -0x1.fffffffffc558p-3, 0x1.9999999bb538ap-3,
-                           -0x1.555555a219a7ep-3, 0x1.2492302c762c5p-3, -0x1.fffc2c72d3838p-4,
-                           0x1.c8049eaf58fb0p-4, -0x1.a1823317a0e40p-4}),
-                r, constant<V>(-0.5));
+    return mul_add(
+        estrin(r, {0x1.55555555554e7p-2 * e, -0x1.fffffffffc558p-3 * e, 0x1.9999999bb538ap-3 * e,
+                   -0x1.555555a219a7ep-3 * e, 0x1.2492302c762c5p-3 * e, -0x1.fffc2c72d3838p-4 * e,
+                   0x1.c8049eaf58fb0p-4 * e, -0x1.a1823317a0e40p-4 * e}),
+        r, constant<V>(-0.5 * e));
   }
-  return (r * r) * p;
 }
 
 // m = (1 + r) / c, and -log c in two parts, of which the high one leaves room for an exponent.
@@ -89,81 +115,70 @@ struct LogReduction {
   V r, high, low, inverse;
 };
 template <LogBase Base, class V>
-ARRAYX_HD LogReduction<V> reduce_log(V m, int_t<V> part) {
+ARRAYX_HD LogReduction<V> look_up_log(int_t<V> part) {
   static constexpr LogTable<scalar_t<V>> table = log_table<scalar_t<V>, Base>();
-  const V c = lookup(table.inverse, part);
-  V r;
+  return {constant<V>(0), lookup(table.high, part), lookup(table.low, part),
+          lookup(table.inverse, part)};
+}
+template <LogBase Base, class V>
+ARRAYX_HD LogReduction<V> reduce_log(V m, int_t<V> part) {
+  LogReduction<V> a = look_up_log<Base, V>(part);
   if constexpr (has_fma) {
-    r = mul_add(m, c, constant<V>(-1));
+    a.r = mul_add(m, a.inverse, constant<V>(-1));
   } else {
     const DoubleWord<V> s = split(m);  // short enough for exact products
-    r = (s.hi * c - constant<V>(1)) + s.lo * c;
+    a.r = (s.hi * a.inverse - constant<V>(1)) + s.lo * a.inverse;
   }
-  return {r, lookup(table.high, part), lookup(table.low, part), c};
+  return a;
 }
 
-// k ln2 + p rounded once, |k ln2| >= |p| or k = 0.
+// k log 2 + a.high + a.low + log(1 + a.r) in a base, rounded once. The first two are exact as one
+// number, zero or larger than log(1 + a.r). `r` is a.r, or with what that lacks, which a.low has.
+template <LogBase Base, class V>
+ARRAYX_HD V sum_of_logs(V k, LogReduction<V> a, V r) {
+  using T = scalar_t<V>;
+  constexpr LogFactor log_2 = log_of_two<T, Base>(), factor = log_factor<T, Base>();
+  V high, low = a.low;
+  if constexpr (Base == LogBase::two) {
+    high = k + a.high;
+  } else {
+    high = mul_add(k, constant<V>(log_2.high), a.high);
+    low = mul_add(k, constant<V>(log_2.low), low);
+  }
+  const V tail = log1p_tail<Base>(r);
+  if constexpr (Base == LogBase::e) {
+    const DoubleWord<V> head = fast_two_sum(high, a.r);
+    return head.hi + (head.lo + mul_add(r * r, tail, low));
+  } else {
+    const V log_e = constant<V>(factor.high);
+    const DoubleWord<V> head = add_product(high, a.r, log_e);
+    low = mul_add(r, mul_add(r, tail, constant<V>(factor.low)), low);
+    return head.hi + (head.lo + low);
+  }
+}
+
+// c / 2^k for the c of a part.
 template <class V>
-ARRAYX_HD V add_exponent(V k, DoubleWord<V> p) {
-  const DoubleWord<V> head = fast_two_sum(k * constant<V>(exp_constants_t<V>::ln2_high), p.hi);
-  return head.hi + (head.lo + mul_add(k, constant<V>(exp_constants_t<V>::ln2_low), p.lo));
+ARRAYX_HD V scaled_inverse(V c, uint_t<V> exponent) {
+  return bit_cast<V>(bit_cast<uint_t<V>>(c) - exponent);
 }
 
-// k ln2 + a.high + low + log(1 + r), rounded once. The first two are exact as one number, zero or
-// larger than r.
-template <class V>
-ARRAYX_HD V add_logs(V k, LogReduction<V> a, V r, V low) {
-  using C = exp_constants_t<V>;
-  const DoubleWord<V> head = fast_two_sum(mul_add(k, constant<V>(C::ln2_high), a.high), r);
-  low = mul_add(k, constant<V>(C::ln2_low), low);
-  return head.hi + (head.lo + (low + log1p_tail(r)));
-}
-
-// log((hi + lo) 2^extra), |lo| at most some ulps of hi, hi positive and normal; elsewhere
-// garbage.
+// log((hi + lo) 2^extra), |lo| at most some ulps of hi, hi positive, between 2^-100 and 2^100
+// (2^-1000 and 2^1000); elsewhere garbage.
 template <class V>
 ARRAYX_HD V log_of_sum(V hi, V lo, V extra) {
-  using T = scalar_t<V>;
-  using U = uint_t<V>;
   const Decomposition<V> d = decompose(hi);
-  // 2^(1 - k): unlike 2^-k it has an exponent field for every k, and no lo is lost to it.
-  const U field = splat<U>(scalar_t<U>(2 * limits<T>::exponent_bias + 1)) - d.biased_k;
-  const V scale = bit_cast<V>(field << limits<T>::mantissa_bits);
-  const LogReduction<V> a = reduce_log<LogBase::e>(d.m, d.part);
-  // Where r is less than lo, that is far from 1, and errors of r do not count.
-  const DoubleWord<V> r = fast_two_sum(a.r, ((lo * scale) * constant<V>(0.5)) * a.inverse);
-  return add_logs(d.k + extra, a, r.hi, a.low + r.lo);
+  LogReduction<V> a = reduce_log<LogBase::e>(d.m, d.part);
+  const V r_low = lo * scaled_inverse(a.inverse, d.exponent);
+  a.low = a.low + r_low;
+  return sum_of_logs<LogBase::e>(d.k + extra, a, a.r + r_low);
 }
 
 // The logarithm of 2^k m in a base.
 template <LogBase Base, class V>
 ARRAYX_HD V log_in_base(V k, V m, int_t<V> part) {
   const LogReduction<V> a = reduce_log<Base>(m, part);
-  if constexpr (Base == LogBase::e) {
-    return add_logs(k, a, a.r, a.low);
-  } else {
-    constexpr bool single = same_type_v<scalar_t<V>, f32>, binary = Base == LogBase::two;
-    constexpr f64 log2_e = single ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
-    constexpr f64 log2_e_rest = single ? 0x1.4ae0c0p-26 : 0x1.777d0ffda0d24p-56;
-    constexpr f64 log10_e = single ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
-    constexpr f64 log10_e_rest = single ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57;
-    // As ln2_high and ln2_low.
-    constexpr f64 log10_2_high = single ? 0x1.344p-2 : 0x1.34413509f7800p-2;
-    constexpr f64 log10_2_low = single ? 0x1.3509f8p-18 : 0x1.fef311f12b358p-46;
-    const V factor = constant<V>(binary ? log2_e : log10_e);
-    const V rest = constant<V>(binary ? log2_e_rest : log10_e_rest);
-    V high, low = a.low;
-    if constexpr (binary) {
-      high = k + a.high;
-    } else {
-      high = mul_add(k, constant<V>(log10_2_high), a.high);
-      low = mul_add(k, constant<V>(log10_2_low), low);
-    }
-    const DoubleWord<V> p = two_prod(a.r, factor);
-    const DoubleWord<V> head = fast_two_sum(high, p.hi);
-    low = mul_add(log1p_tail(a.r), factor, mul_add(a.r, rest, low + p.lo));
-    return head.hi + (head.lo + low);
-  }
+  return sum_of_logs<Base>(k, a, a.r);
 }
 
 // Of any x. A branch of its own, so that the one of ordinary operands stays short; inline, since a
@@ -184,7 +199,10 @@ ARRAYX_HD V log_of_any(V x) {
 
 template <LogBase Base, class V>
 ARRAYX_HD V logarithm(V x) {
-  if (!all(is_positive_normal(x))) return log_of_any<Base>(x);
+  using limit = limits<scalar_t<V>>;
+  if (!all_within(x, constant<V>(limit::min_normal), constant<V>(limit::infinity))) {
+    return log_of_any<Base>(x);
+  }
   const Decomposition<V> d = decompose(x);
   return log_in_base<Base>(d.k, d.m, d.part);
 }
@@ -207,23 +225,23 @@ ARRAYX_HD V log10(V x) {
 }
 
 namespace detail {
+
 template <class V>
-ARRAYX_HD V log1p_specials(V x, V result) {
-  const V infinity = constant<V>(limits<f64>::infinity);
-  const V minus_one = constant<V>(-1);
-  result = select(x == infinity, infinity, result);
-  result = select(x == minus_one, -infinity, result);
-  result = select(x < minus_one, constant<V>(limits<f64>::nan), result);
+ARRAYX_HD V log1p_of_any(V x, V result) {
+  result = select(x < constant<V>(0x1p100), result, log_of_any<LogBase::e>(x));
+  result = select(x == constant<V>(-1), constant<V>(-limits<f64>::infinity), result);
+  result = select(x < constant<V>(-1), constant<V>(limits<f64>::nan), result);
   return select(is_nan(x), x, result);
 }
 }  // namespace detail
 
 template <class V>
 ARRAYX_HD V log1p(V x) {
-  const mask_t<V> ordinary = (x > constant<V>(-1)) & (x < constant<V>(limits<f64>::infinity));
-  const DoubleWord<V> u = two_sum(constant<V>(1), x);
-  V result = detail::log_of_sum(u.hi, u.lo, constant<V>(0));
-  if (!all(ordinary)) result = detail::log1p_specials(x, result);
+  // What the sum lacks is exact up to 1 / epsilon, beyond of no account.
+  const V one = constant<V>(1), u = one + x;
+  V result = detail::log_of_sum(u, x - (u - one), constant<V>(0));
+  const V lowest = constant<V>(limits<scalar_t<V>>::epsilon / 2 - 1);
+  if (!all_within(x, lowest, constant<V>(0x1p100))) result = detail::log1p_of_any(x, result);
   return copysign(result, x);
 }
 

@@ -140,8 +140,11 @@ ARRAYX_HD V pow(V x, V y) {
     const DoubleWord<V> log_x = detail::log_double_word(detail::decompose(x));
     const DoubleWord<V> t = detail::exponent_of_pow(log_x, y);
     // A product that is NaN is extreme too: no infinite y and no NaN is ordinary.
-    const mask_t<V> extreme = detail::exp_is_extreme(t.hi);
-    if (any(extreme | !detail::is_positive_normal(x))) return detail::pow_of_any(x, y);
+    using limit = limits<scalar_t<V>>;
+    const V lowest = constant<V>(limit::min_normal), infinity = constant<V>(limit::infinity);
+    if (!(detail::exp_all_ordinary(t.hi) & all_within(x, lowest, infinity))) {
+      return detail::pow_of_any(x, y);
+    }
     detail::ExpSteps<V> s = detail::exp_steps(t.hi);
     s.correction = s.correction + t.lo;
     return detail::exp_of(s);

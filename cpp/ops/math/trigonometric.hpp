@@ -5,6 +5,7 @@
 
 #include "../lanes.hpp"
 #include "double_word.hpp"
+#include "piecewise.hpp"
 
 ARRAYX_OPS_BEGIN
 namespace math {
@@ -19,18 +20,17 @@ struct ReducedAngle {
 
 namespace detail {
 
-// Per element type: pi/2 and atan(1/2) in two parts; half_pi_rest continues half_pi. half_pi is
-// rounded down: with a positive low part the reduction of -0 stays -0.
-// Adding `shifter` leaves a small integer in the low bits of the sum, rounded to nearest.
-// Up to |x| = reduction_limit the reduction of Cody and Waite is exact. 1 / d is a normal number
-// for divisors d beyond far_below and short of far_above; others are scaled by a power of two.
+// Per element type: pi/2 in two parts; half_pi_rest continues half_pi. half_pi is rounded down:
+// with a positive low part the reduction of -0 stays -0. Adding `shifter` leaves a small integer in
+// the low bits of the sum, rounded to nearest. Up to |x| = reduction_limit the reduction of Cody
+// and Waite is exact. 1 / d is a normal number for divisors d beyond far_below and short of
+// far_above; others are scaled by a power of two.
 template <class T>
 struct trig_constants;
 template <>
 struct trig_constants<f64> {
   static constexpr f64 half_pi = 0x1.921fb54442d18p+0, half_pi_low = 0x1.1a62633145c07p-54;
   static constexpr f64 half_pi_rest = -0x1.f1976b7ed8fbcp-110;
-  static constexpr f64 atan_half = 0x1.dac670561bb4fp-2, atan_half_low = 0x1.a2b7f222f65e2p-56;
   static constexpr f64 shifter = 0x1.8p+52, reduction_limit = 0x1.921fb54p+19;
   static constexpr f64 far_below = 0x1p-900, large = 0x1p+500, far_above = 0x1p+1000;
   static constexpr f64 scale_up = 0x1p+200, scale_down = 0x1p-200;
@@ -39,7 +39,6 @@ template <>
 struct trig_constants<f32> {
   static constexpr f64 half_pi = 0x1.921fb4p+0, half_pi_low = 0x1.4442d2p-24;
   static constexpr f64 half_pi_rest = -0x1.ee59dap-50;
-  static constexpr f64 atan_half = 0x1.dac67p-2, atan_half_low = 0x1.586ed4p-28;
   static constexpr f64 shifter = 0x1.8p+23, reduction_limit = 0x1p+15;
   static constexpr f64 far_below = 0x1p-90, large = 0x1p+60, far_above = 0x1p+100;
   static constexpr f64 scale_up = 0x1p+60, scale_down = 0x1p-30;
@@ -68,7 +67,8 @@ ARRAYX_HD ReducedAngle<V> reduce_small(V x) {
   if constexpr (has_fma) {
     const V head = mul_add(n, constant<V>(-C::half_pi), x);
     const DoubleWord<V> w = two_prod(n, constant<V>(-C::half_pi_low));
-    const DoubleWord<V> r = two_sum(head, w.hi);
+    // Exact even where the head is smaller, being a multiple of an ulp of 1.
+    const DoubleWord<V> r = fast_two_sum(head, w.hi);
     return {r.hi, mul_add(n, constant<V>(-C::half_pi_rest), r.lo + w.lo), quadrant};
   } else {
     const V head = x - n * constant<V>(0x1.921fb544p+0);
@@ -261,21 +261,41 @@ ARRAYX_HD ReducedAngle<V> reduce_small_short(V x) {
           bit_cast<I>(shifted)};
 }
 
+// tan(hi + lo), or -1 / tan(hi + lo) in the odd quadrants.
 template <class V>
 ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
-  const V square = r.hi * r.hi;
-  DoubleWord<V> s = fast_two_sum(r.hi, sin_minus_angle(r.hi, r.lo, square));
-  s.hi = copysign(s.hi, r.hi);
-  DoubleWord<V> c = cos_parts<true>(r.hi, r.lo, square);
-  c = fast_two_sum(c.hi, c.lo);
-  const mask_t<V> odd = is_odd<V>(r.quadrant);
-  const DoubleWord<V> a{select(odd, c.hi, s.hi), select(odd, c.lo, s.lo)};
-  const DoubleWord<V> b{select(odd, s.hi, c.hi), select(odd, s.lo, c.lo)};
-  const V inverse = constant<V>(1) / b.hi;
-  const V q = a.hi * inverse;
-  const V remainder = exact_rest(a.hi, q, b.hi) + mul_add(-q, b.lo, a.lo);
-  const V t = copysign(mul_add(remainder, inverse, q), q);
-  return flip_sign(t, r.quadrant << 1);
+  const DoubleWord<V> exact_square = two_square(r.hi);
+  const V square = exact_square.hi;
+  // tan r = r + r^3 / 3 + r^5 series.
+  V series;
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    series = horner(square, {0x1.110fbap-3, 0x1.ba8b2cp-5, 0x1.5f6d98p-6, 0x1.56dc38p-7,
+                             0x1.072facp-11, 0x1.13001p-8});
+  } else {
+    series = estrin(square, {0x1.1111111111097p-3, 0x1.ba1ba1ba29f9ep-5, 0x1.664f487d6f03fp-6,
+                             0x1.226e366643a8p-7, 0x1.d6d393851ae61p-9, 0x1.7da807eba593dp-10,
+                             0x1.351adf76025bep-11, 0x1.f9eddc891a33cp-13, 0x1.792f8d693eba3p-14,
+                             0x1.d349ec9de8bd9p-15, -0x1.7718a5d9e3c0dp-17, 0x1.3397ab2942866p-15,
+                             -0x1.34a79e40be6b3p-16, 0x1.1d50c19fb151p-17});
+  }
+  // The slope, 1 + tan^2, of what the reduction lacks: 1 + 1.5 r^2 to a tenth.
+  V low = mul_add(r.lo * constant<V>(1.5), square, r.lo);
+  // What the square lacks; 0.6 is the slope of tan r / r in it where that counts.
+  low = mul_add(r.hi * constant<V>(0.6), exact_square.lo, low);
+  const V cube = r.hi * square;
+  DoubleWord<V> t;
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    const V fifth = mul_add(cube * square, series, low);
+    t = fast_two_sum(r.hi, mul_add(cube, constant<V>(1. / 3), fifth));
+  } else {
+    // A float64 rounds more often.
+    const DoubleWord<V> third = two_prod(cube, constant<V>(1. / 3));
+    const DoubleWord<V> sum = fast_two_sum(r.hi, third.hi);
+    t = fast_two_sum(sum.hi, sum.lo + (third.lo + mul_add(cube * square, series, low)));
+  }
+  const V q = constant<V>(-1) / t.hi;
+  const V remainder = mul_add(q, t.lo, exact_rest(constant<V>(1), -q, t.hi));
+  return select(is_odd<V>(r.quadrant), mul_add(q, remainder, q), with_sign(t.hi, r.hi));
 }
 
 // Any x; infinities and NaN give NaN.
@@ -342,14 +362,14 @@ ARRAYX_HD_NOINLINE f64 trig_large(f64 x) {
 
 template <Trig Function, class V>
 ARRAYX_HD V replace_large(V x, V result) {
-  const mask_t<V> large = fabs(x) > constant<V>(trig_constants<f64>::reduction_limit);
-  if (any(large)) {
+  const V limit = constant<V>(trig_constants<f64>::reduction_limit);
+  if (!all_less(fabs(x), limit)) {
     const V rare = map_lanes(
         [](f64 a) {
           return fabs(a) > trig_constants<f64>::reduction_limit ? trig_large<Function>(a) : 0.0;
         },
         x);
-    return select(large, rare, result);
+    return select(fabs(x) > limit, rare, result);
   }
   return result;
 }
@@ -426,47 +446,131 @@ ARRAYX_HD V trig(V x) {
     return replace_large<Function>(x, trig_reduced<Function>(reduce_small(x)));
   } else if constexpr (has_fma) {
     const V result = trig_reduced<Function>(reduce_small(x));
-    const mask_t<V> large = fabs(x) > constant<V>(trig_constants<f32>::reduction_limit);
-    return any(large) ? select(large, trig_widened_rare<Function>(x), result) : result;
+    const V limit = constant<V>(trig_constants<f32>::reduction_limit);
+    if (all_less(fabs(x), limit)) return result;
+    return select(fabs(x) > limit, trig_widened_rare<Function>(x), result);
   } else {
     return map_wide([](auto wide) { return trig_short<Function, false>(wide); }, x);
   }
 }
 
-// atan(numerator / denominator) as head + tail, for 0 <= numerator <= denominator, the denominator
-// neither far below nor far above 1. With c = 0, 1/2 or 1 near the quotient, atan(n/d) = atan(c) +
-// atan(t), t = (n - c d) / (d + c n); numerator and denominator of t are exact, its rounding is
-// corrected.
+// At the middles m of parts of 17/256 of the range up to 1, in two parts: atan m and pi/2 - atan m,
+// pi - atan m and pi/2 + atan m.
+inline constexpr f64 atan_part = 17. / 256;
+template <class T>
+struct AtanTable;
+template <>
+struct AtanTable<f32> {
+  f32 high[2][2][16] = {
+      {{0, 0x1.0f99eap-4, 0x1.0e6adcp-3, 0x1.92ba38p-3, 0x1.09dc5ap-2, 0x1.4845a8p-2, 0x1.84422cp-2,
+        0x1.bd9282p-2, 0x1.f40ddp-2, 0x1.13cfcp-1, 0x1.2c2216p-1, 0x1.430328p-1, 0x1.587d82p-1,
+        0x1.6c9f78p-1, 0x1.7f79eap-1, 0x1.911f36p-1},
+       {0x1.921fb6p+0, 0x1.812616p+0, 0x1.70525ap+0, 0x1.5fc86ep+0, 0x1.4fa89ep+0, 0x1.400e4cp+0,
+        0x1.310f2ap+0, 0x1.22bb14p+0, 0x1.151c42p+0, 0x1.0837d6p+0, 0x1.f81d54p-1, 0x1.e13c42p-1,
+        0x1.cbc1e8p-1, 0x1.b79ff2p-1, 0x1.a4c58p-1, 0x1.932036p-1}},
+      {{0x1.921fb6p+1, 0x1.89a2e6p+1, 0x1.813908p+1, 0x1.78f412p+1, 0x1.70e42ap+1, 0x1.6917p+1,
+        0x1.61977p+1, 0x1.5a6d66p+1, 0x1.539dfcp+1, 0x1.4d2bc6p+1, 0x1.47173p+1, 0x1.415eecp+1,
+        0x1.3c0054p+1, 0x1.36f7d8p+1, 0x1.32413ap+1, 0x1.2dd7e8p+1},
+       {0x1.921fb6p+0, 0x1.a31954p+0, 0x1.b3ed1p+0, 0x1.c476fcp+0, 0x1.d496ccp+0, 0x1.e4312p+0,
+        0x1.f3304p+0, 0x1.00c22ap+1, 0x1.079194p+1, 0x1.0e03cap+1, 0x1.14186p+1, 0x1.19d0a4p+1,
+        0x1.1f2f3cp+1, 0x1.2437b8p+1, 0x1.28ee56p+1, 0x1.2d57a8p+1}}};
+  f32 low[2][2][16] = {
+      {{0, 0x1.c754aap-30, 0x1.9e811p-28, -0x1.7d7ec8p-30, -0x1.04f394p-27, 0x1.343086p-28,
+        -0x1.c81a8ap-28, -0x1.ad7e6ep-30, 0x1.6a8282p-27, -0x1.393ea4p-27, -0x1.fdbb9ap-29,
+        0x1.c964dap-26, -0x1.19a08ap-30, 0x1.570c66p-27, 0x1.972f14p-26, -0x1.cccf98p-26},
+       {-0x1.777a5cp-25, 0x1.3a4afep-25, -0x1.5694fep-26, 0x1.28e332p-26, 0x1.c9c288p-25,
+        -0x1.9e006ep-25, 0x1.8311e8p-26, 0x1.95f196p-25, -0x1.d21afep-25, -0x1.292ab4p-25,
+        0x1.50c2bap-26, -0x1.70b32ap-27, 0x1.22a54ep-26, 0x1.96144cp-28, -0x1.0c479ap-27,
+        -0x1.222522p-26}},
+      {{-0x1.777a5cp-24, -0x1.e97afap-28, -0x1.11626ep-24, -0x1.c61188p-26, 0x1.4920acp-27,
+        0x1.d50a6ap-26, -0x1.6be2d2p-26, -0x1.f0c464p-24, -0x1.a4caaep-24, -0x1.505288p-24,
+        -0x1.9e32p-26, -0x1.e9d394p-24, 0x1.8cec26p-24, -0x1.a25beap-24, 0x1.22b9dep-24,
+        -0x1.119db4p-30},
+       {-0x1.777a5cp-25, -0x1.49fdbep-28, 0x1.bc55c6p-25, 0x1.f266b4p-27, -0x1.716e84p-26,
+        -0x1.50f44cp-25, 0x1.3e0948p-27, 0x1.bd8cd8p-24, 0x1.719322p-24, 0x1.1d1afcp-24,
+        0x1.a2a7a6p-27, 0x1.b69c08p-24, -0x1.c023bp-24, 0x1.6f245ep-24, -0x1.55f16ap-24,
+        -0x1.7788a6p-27}}};
+  // The polynomial q of atan(m + d) - atan m = d + d q(d).
+  f32 q[4][16] = {
+      {0, -0x1.1fbba8p-8, -0x1.1bfdb4p-6, -0x1.38b6dp-5, -0x1.0df3fcp-4, -0x1.96b93p-4,
+       -0x1.1894f8p-3, -0x1.6be65cp-3, -0x1.c2c742p-3, -0x1.0d8066p-2, -0x1.395f3cp-2,
+       -0x1.644888p-2, -0x1.8db43cp-2, -0x1.b5441ep-2, -0x1.dabcdcp-2, -0x1.fdffp-2},
+      {0x1.eacb76p-23, -0x1.0d9de8p-4, -0x1.06a6fep-3, -0x1.7971fcp-3, -0x1.daa81ap-3,
+       -0x1.13d478p-2, -0x1.2fdd1cp-2, -0x1.41df2ap-2, -0x1.4ae10ep-2, -0x1.4c40a2p-2,
+       -0x1.477c96p-2, -0x1.3e0b1p-2, -0x1.313ee2p-2, -0x1.223996p-2, -0x1.11e722p-2, -0x1.01p-2},
+      {-0x1.5575dp-2, -0x1.4c3096p-2, -0x1.329468p-2, -0x1.0b711ap-2, -0x1.b6844cp-3,
+       -0x1.4ddc5ep-3, -0x1.cbcddcp-4, -0x1.0b5e88p-4, -0x1.8eadc4p-6, 0x1.35b5e6p-7, 0x1.26039cp-5,
+       0x1.c633dp-5, 0x1.1a73a2p-4, 0x1.3d303p-4, 0x1.4f7d5ap-4, 0x1.5533d2p-4},
+      {0x1.462366p-7, 0x1.09c9dap-4, 0x1.f1cbdap-4, 0x1.4f02dap-3, 0x1.809ffp-3, 0x1.8df1eep-3,
+       0x1.7c935ep-3, 0x1.552274p-3, 0x1.20de6ep-3, 0x1.cfd252p-4, 0x1.60c2acp-4, 0x1.f8d59ap-5,
+       0x1.4dae04p-5, 0x1.84e174p-6, 0x1.57107ap-7, 0x1.0eb1e6p-11}};
+};
+template <>
+struct AtanTable<f64> {
+  f64 high[2][2][16] = {
+      {{0, 0x1.0f99ea71d52a7p-4, 0x1.0e6adccf40882p-3, 0x1.92ba37d050272p-3, 0x1.09dc597d86362p-2,
+        0x1.4845a84d0c21bp-2, 0x1.84422b8df95d7p-2, 0x1.bd9281e528192p-2, 0x1.f40dd0b541418p-2,
+        0x1.13cfbfb1b056ep-1, 0x1.2c2215e024466p-1, 0x1.430328e4b26d6p-1, 0x1.587d81f732fbbp-1,
+        0x1.6c9f7855c3198p-1, 0x1.7f79eacb97898p-1, 0x1.911f35199833bp-1},
+       {0x1.921fb54442d18p+0, 0x1.8126169d257eep+0, 0x1.705259aa5ac08p+0, 0x1.5fc86e4a38ccap+0,
+        0x1.4fa89ee4e144p+0, 0x1.400e4b30ffc91p+0, 0x1.310f2a60c47a2p+0, 0x1.22bb14caf8cb4p+0,
+        0x1.151c4116f2812p+0, 0x1.0837d56b6aa61p+0, 0x1.f81d54a8615cbp-1, 0x1.e13c41a3d335bp-1,
+        0x1.cbc1e89152a76p-1, 0x1.b79ff232c2898p-1, 0x1.a4c57fbcee198p-1, 0x1.9320356eed6f5p-1}},
+      {{0x1.921fb54442d18p+1, 0x1.89a2e5f0b4283p+1, 0x1.813907774ec9p+1, 0x1.78f411c73dcf1p+1,
+        0x1.70e42a14920acp+1, 0x1.6917003aa14d5p+1, 0x1.61976fd283a5dp+1, 0x1.5a6d65079dce6p+1,
+        0x1.539dfb2d9aa95p+1, 0x1.4d2bc557d6bbdp+1, 0x1.47172fcc39bffp+1, 0x1.415eeb0b16363p+1,
+        0x1.3c0054c67612ap+1, 0x1.36f7d72ed20b2p+1, 0x1.32413a915cef2p+1, 0x1.2dd7e7fddcc4ap+1},
+       {0x1.921fb54442d18p+0, 0x1.a31953eb60243p+0, 0x1.b3ed10de2ae28p+0, 0x1.c476fc3e4cd66p+0,
+        0x1.d496cba3a45f1p+0, 0x1.e4311f5785d9fp+0, 0x1.f3304027c128ep+0, 0x1.00c22adec66bep+1,
+        0x1.079194b8c990fp+1, 0x1.0e03ca8e8d7e8p+1, 0x1.1418601a2a7a6p+1, 0x1.19d0a4db4e042p+1,
+        0x1.1f2f3b1fee27bp+1, 0x1.2437b8b7922f2p+1, 0x1.28ee5555074b2p+1, 0x1.2d57a7e88775bp+1}}};
+  f64 low[2][2][16] = {
+      {{0, -0x1.2069feec3624fp-61, -0x1.d71a31bb98d0dp-57, -0x1.0d3ded0ff4764p-57,
+        0x1.62e47390cb865p-56, 0x1.1e28a7563c6a6p-56, 0x1.d76a0299b41b6p-56, -0x1.4b15439af6b66p-56,
+        -0x1.a3992dc382a23p-57, 0x1.3110e6fc3ed38p-55, -0x1.4b810da3a4be1p-59,
+        -0x1.131591070b99fp-55, -0x1.5e5c9d8c5a95p-56, 0x1.c09de29bd280dp-56, 0x1.fd5ca80ead221p-55,
+        0x1.3ae8a0edbf522p-57},
+       {0x1.1a62633145c07p-54, -0x1.46b991a1c3a69p-55, 0x1.5516a5a2e36a2p-56, 0x1.e051069a2279bp-57,
+        -0x1.3e56b9b2ed212p-54, 0x1.d2d8395bb6a5dp-54, 0x1.a487e28ad8b99p-54,
+        -0x1.25b097cff923fp-55, 0x1.4ed588e9b614bp-54, 0x1.03b3df664cad6p-55,
+        -0x1.b68328c33a334p-55, -0x1.704b512cd1ca7p-56, -0x1.1c0cead74734ap-55,
+        0x1.5475d514a2407p-55, 0x1.bb40f29ef2f68p-58, 0x1.e60a9e271bac5p-55}},
+      {{0x1.1a62633145c07p-53, 0x1.dc1669818fb49p-56, 0x1.6fa80c99fe9afp-54, 0x1.566c84048a0fap-54,
+        -0x1.1fa2b40d3b05dp-57, -0x1.12c563730399cp-54, 0x1.5f7522de0f3dp-53, 0x1.0f142e92925cfp-55,
+        0x1.349bf60d7dea9p-53, -0x1.31e1d68dc9f47p-53, -0x1.c0df313057593p-54,
+        -0x1.41b07119eeb23p-54, -0x1.b9d2091d2eecfp-53, 0x1.c49d4dbb96e0bp-54,
+        0x1.3616725b34efdp-54, -0x1.f94c26dd9634bp-53},
+       {0x1.1a62633145c07p-54, -0x1.27de70cc92abep-54, 0x1.df7f1cf9d2a65p-54, 0x1.f8baa58f4731ap-54,
+        -0x1.19c8ffd50ebcp-55, 0x1.87b2341b536c1p-56, 0x1.2079c7af658e9p-55, 0x1.63ce892544097p-53,
+        0x1.cbde7af1aad85p-55, -0x1.268a94a84d6afp-53, -0x1.77fcd29debb2cp-53,
+        -0x1.b79432a920064p-53, -0x1.3d34c431d0e4dp-54, 0x1.8a89dbd83a60ap-54,
+        0x1.0c885b9c4e28cp-53, -0x1.7c81116204aaap-55}}};
+};
+
+// atan(m + d) - atan m = d + t u for x = m + d; `slope` is that of atan at x, to a few bits.
 template <class V>
-ARRAYX_HD DoubleWord<V> atan_quotient(V n, V d) {
-  using C = trig_constants_t<V>;
-  const V zero = constant<V>(0);
-  const mask_t<V> middle = n > d * constant<V>(0.25), high = n > d * constant<V>(0.78125);
-  const V c = select(high, constant<V>(1), select(middle, constant<V>(0.5), zero));
-  const V top = n - c * d;
-  const DoubleWord<V> bottom = fast_two_sum(d, c * n);
-  const V inverse = constant<V>(1) / bottom.hi;
-  const V t = top * inverse;
-  const V correction = mul_add(-t, bottom.lo, exact_rest(top, t, bottom.hi)) * inverse;
-  const V square = t * t;
-  V series;
+struct AtanStep {
+  V t, u, slope;
+};
+template <class V>
+ARRAYX_HD AtanStep<V> atan_step(V x, Part<V> p) {
+  const V one = constant<V>(1);
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    constexpr f64 poly[] = {-0x1.55554f929bfc7p-2, 0x1.9992915d9ee57p-3, -0x1.233adae6e7a38p-3,
-                            0x1.92bcd01a82932p-4};
-    series = horner(square, poly);
+    static constexpr AtanTable<f32> table{};
+    const V q = piecewise(p.rest, p.part, table.q);
+    return {p.rest, q, one + q};
   } else {
-    constexpr f64 poly[] = {-0x1.55555555554c2p-2, 0x1.9999999974394p-3,  -0x1.2492490aa5761p-3,
-                            0x1.c71c605b2161cp-4,  -0x1.7459d7f12660dp-4, 0x1.3ab8f2def3f1fp-4,
-                            -0x1.0b4387e4ff625p-4, 0x1.792f0f6c48f5fp-5};
-    series = horner(square, poly);
+    // By the addition theorem atan t with t = d / (1 + m x), and t - d is -t m x.
+    const V product = (p.n * constant<V>(atan_part)) * x;
+    const V slope = one / (one + product), t = p.rest * slope, square = t * t;
+    return {
+        t,
+        mul_add(square,
+                horner(square, {-0x1.5555555555555p-2, 0x1.99999999998p-3, -0x1.24924921c0fc7p-3,
+                                0x1.c71c3a3d2c1a4p-4, -0x1.737d9c08796cp-4}),
+                -product),
+        slope};
   }
-  const V tail = mul_add(t * square, series, correction);
-  const V base_hi =
-      select(high, constant<V>(C::half_pi / 2), select(middle, constant<V>(C::atan_half), zero));
-  const V base_lo = select(high, constant<V>(C::half_pi_low / 2),
-                           select(middle, constant<V>(C::atan_half_low), zero));
-  const DoubleWord<V> sum = fast_two_sum(base_hi, t);
-  return {sum.hi, sum.lo + (base_lo + tail)};
 }
 
 // base + sign * angle, where the base is zero or at least the angle.
@@ -476,19 +580,20 @@ ARRAYX_HD V add_to_base(V base_hi, V base_lo, V sign, DoubleWord<V> angle) {
   return sum.hi + (sum.lo + mul_add(sign, angle.lo, base_lo));
 }
 
+// pi/2 - atan(1 / x) beyond 1: the quotient's rounding error counts a third of an ulp at most.
 template <class V>
 ARRAYX_HD V atan_core(V x) {
-  using C = trig_constants_t<V>;
-  const V one = constant<V>(1), zero = constant<V>(0);
-  const V magnitude = fabs(x);
+  static constexpr AtanTable<scalar_t<V>> table{};
+  const V one = constant<V>(1), magnitude = fabs(x);
   const mask_t<V> inverted = magnitude > one;
-  const V n = select(inverted, one, magnitude);
-  const V huge = constant<V>(C::far_above);
-  const V d = select(inverted, select(magnitude > huge, huge, magnitude), one);
-  const V sign = select(inverted, -one, one);
-  const V base_hi = select(inverted, constant<V>(C::half_pi), zero);
-  const V base_lo = select(inverted, constant<V>(C::half_pi_low), zero);
-  return copysign(add_to_base(base_hi, base_lo, sign, atan_quotient(n, d)), x);
+  const V quotient = select(inverted, one / magnitude, magnitude);
+  const Part<V> p = nearest_part(quotient, atan_part);
+  const AtanStep<V> step = atan_step(quotient, p);
+  const DoubleWord<V> sum =
+      fast_two_sum(lookup(table.high[0], inverted, p.part), select(inverted, -p.rest, p.rest));
+  const V low =
+      mul_add(select(inverted, -step.t, step.t), step.u, lookup(table.low[0], inverted, p.part));
+  return with_sign(sum.hi + (sum.lo + low), x);
 }
 
 // Infinities and zeros as finite operands with the same angle.
@@ -504,27 +609,35 @@ ARRAYX_HD void make_quotient_finite(V& n, V& d) {
 template <class V>
 ARRAYX_HD V atan2_core(V y, V x) {
   using C = trig_constants_t<V>;
-  const V zero = constant<V>(0), one = constant<V>(1);
+  static constexpr AtanTable<scalar_t<V>> table{};
+  const V one = constant<V>(1);
   const V ay = fabs(y), ax = fabs(x);
   const mask_t<V> swapped = ay > ax;
   V n = select(swapped, ax, ay), d = select(swapped, ay, ax);
   // Below far_below the remainder of the quotient would underflow. A comparison with NaN is false,
   // so that NaN takes this branch too.
-  const mask_t<V> ordinary = (d < constant<V>(C::far_above)) & (n > constant<V>(C::far_below));
-  if (any(!ordinary)) {
+  const V above = constant<V>(C::far_above), below = constant<V>(C::far_below);
+  if (!(all_less(d, above) & all_less(below, n))) {
+    const mask_t<V> ordinary = (d < above) & (n > below);
     make_quotient_finite(n, d);
     const V up = constant<V>(C::scale_up), down = constant<V>(C::scale_down);
     const V scale = select(ordinary, one, select(d > constant<V>(C::large), down, up));
     n = n * scale;
     d = d * scale;
   }
-  const mask_t<V> left = sign_bit(x);
-  const V sign = select(swapped != left, -one, one);
-  const V base_hi =
-      select(swapped, constant<V>(C::half_pi), select(left, constant<V>(2 * C::half_pi), zero));
-  const V base_lo = select(swapped, constant<V>(C::half_pi_low),
-                           select(left, constant<V>(2 * C::half_pi_low), zero));
-  return copysign(add_to_base(base_hi, base_lo, sign, atan_quotient(n, d)), y);
+  const V inverse = one / d;
+  const V quotient = n * inverse;
+  const V quotient_low = exact_rest(n, quotient, d) * inverse;
+  const mask_t<V> left = sign_bit(x), falling = swapped != left;
+  const Part<V> p = nearest_part(quotient, atan_part);
+  const AtanStep<V> step = atan_step(quotient, p);
+  const V low = mul_add(step.t, step.u, quotient_low * step.slope);
+  const V high_m =
+      select(left, lookup(table.high[1], swapped, p.part), lookup(table.high[0], swapped, p.part));
+  const V low_m =
+      select(left, lookup(table.low[1], swapped, p.part), lookup(table.low[0], swapped, p.part));
+  const DoubleWord<V> sum = fast_two_sum(high_m, select(falling, -p.rest, p.rest));
+  return copysign(sum.hi + (sum.lo + (low_m + select(falling, -low, low))), y);
 }
 
 // asin(v) = v + v * the value returned, from v^2 <= 1/4.
@@ -548,12 +661,13 @@ template <class V>
 ARRAYX_HD DoubleWord<V> asin_folded(V magnitude, mask_t<V> folded) {
   const V half = constant<V>(0.5), zero = constant<V>(0);
   V square = magnitude * magnitude, v = magnitude, correction = zero;
-  if (any(folded)) {
+  const V beyond_half = constant<V>(0.5 + limits<scalar_t<V>>::epsilon / 2);
+  if (!all_less(magnitude, beyond_half)) {
     square = select(folded, half - half * magnitude, square);
     const V root = sqrt(square);
-    const V rest = exact_rest(square, root, root) / (root + root);
+    const V rest = exact_rest(square, root, root) * (half * rough_reciprocal(root));
     v = select(folded, root, v);
-    correction = select(folded & (root > zero), rest, zero);
+    correction = select(folded, rest, zero);
   }
   return {v, mul_add(v, asin_excess(square), correction)};
 }

@@ -1,0 +1,42 @@
+// See blas.hpp.
+#include "blas.hpp"
+
+#include <string>
+
+#include "engine.hpp"
+#include "libraries.hpp"
+
+namespace arrayx::cuda {
+
+Cublas::Cublas() {
+  void* const library = open_library("libcublas.so.13", {"libcublasLt.so.13"});
+  if (!find(library, "cublasCreate_v2", create) ||
+      !find(library, "cublasSetStream_v2", set_stream)) {
+    return;
+  }
+  find(library, "cublasGemmStridedBatchedEx_64", gemm);
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = std::string("cublas") + "SDCZ"[i];
+    find(library, (name + "getrfBatched").c_str(), getrf[i]);
+    find(library, (name + "getrsBatched").c_str(), getrs[i]);
+  }
+}
+
+Cublas::Handle Cublas::handle() {
+  const auto device = static_cast<std::size_t>(properties().index);
+  const std::lock_guard lock(mutex_);
+  if (handles_.size() <= device) handles_.resize(device + 1);
+  Handle& h = handles_[device];
+  if (!h) {
+    if (create(&h) != 0) raise(ErrorKind::runtime, "cuBLAS could not be started");
+    if (set_stream(h, stream()) != 0) raise(ErrorKind::runtime, "cuBLAS refused the stream");
+  }
+  return h;
+}
+
+Cublas& cublas() {
+  static Cublas* const library = new Cublas;
+  return *library;
+}
+
+}  // namespace arrayx::cuda

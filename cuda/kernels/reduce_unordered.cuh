@@ -1,0 +1,709 @@
+// Kernels of reductions to whose result the order of the elements does not matter: those of
+// integers and of conditions, and the positions of extremes. A thread reads packs of 16 bytes and
+// keeps a result for each element's place in a pack (lanes); where items are bytes, lanes are parts
+// of 32-bit words.
+#pragma once
+
+#include "reduce_kernels.cuh"
+
+namespace arrayx::cuda {
+namespace {
+
+// ---- lanes --------------------------------------------------------------------------------------
+//
+// What a thread keeps for the V elements of its packs. add() takes a pack, in rounds counted from
+// zero, add_some() one of which the places [low, high) exist; finish() goes after the last of them,
+// and earlier after each most_rounds, and is told how many there were since the last time.
+// result() is that of place v, whose elements stand at first, first + step … of those below end.
+
+template <class R, int V>
+struct LanesBase {
+  using Item = Pack<memory_t<typename R::input>, V>;
+  static constexpr int most_rounds = 0;  // any number
+  __device__ __forceinline__ void finish(int) {}
+
+  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
+    Item x;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v >= low && v < high) {
+        x.v[v] = reinterpret_cast<const memory_t<typename R::input>*>(p)[v];
+      }
+    }
+    return x;
+  }
+};
+// Joins the places of a pack, which stand side by side from `first` on.
+template <class R, int V>
+__device__ __forceinline__ auto join_places(const typename R::template Lanes<V>& lanes, i64 first,
+                                            i64 step, i64 end) {
+  auto x = lanes.result(0, first, step, end);
+#pragma unroll
+  for (int v = 1; v < V; ++v) x = R::combine(x, lanes.result(v, first + v, step, end));
+  return x;
+}
+
+// Each element by itself.
+template <class R, int V>
+struct ScalarLanes : LanesBase<R, V> {
+  using A = typename R::accumulator;
+  using Item = typename LanesBase<R, V>::Item;
+  A x[V];
+
+  __device__ __forceinline__ void start() {
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v] = R::identity();
+  }
+  __device__ __forceinline__ void add(const Item& item, u32) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) x[v] = R::combine(x[v], R::map(item.v[v]));
+  }
+  __device__ __forceinline__ void add_some(const Item& item, u32, int low, int high) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v >= low && v < high) x[v] = R::combine(x[v], R::map(item.v[v]));
+    }
+  }
+  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return x[v]; }
+};
+
+// The positions of extremes: the round of the best value so far.
+template <class R, int V>
+struct PositionLanes : LanesBase<R, V> {
+  using A = typename R::accumulator;
+  using Item = typename LanesBase<R, V>::Item;
+  typename R::value_type x[V];
+  u32 at[V];
+
+  __device__ __forceinline__ void start() {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      x[v] = R::worst();
+      at[v] = 0;
+    }
+  }
+  __device__ __forceinline__ void add(const Item& item, u32 round) { add_some(item, round, 0, V); }
+  __device__ __forceinline__ void add_some(const Item& item, u32 round, int low, int high) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (v < low || v >= high) {
+        if (at[v] == round) at[v] = round + 1;  // every element before this one is missing
+        continue;
+      }
+      const auto value = R::map(item.v[v]);
+      if (R::better(value, x[v])) {
+        x[v] = value;
+        at[v] = round;
+      }
+    }
+  }
+  __device__ __forceinline__ A result(int v, i64 first, i64 step, i64 end) const {
+    const i64 index = first + at[v] * step;
+    return index < end ? A{index, x[v]} : R::identity();
+  }
+};
+
+// ---- of bytes -----------------------------------------------------------------------------------
+
+struct alignas(pack_bytes) ByteWords {
+  u32 w[4];
+};
+// 0xff in the bytes of word i whose places [low, high) of sixteen exist.
+__device__ __forceinline__ u32 existing_bytes(int i, int low, int high) {
+  const int a = min(max(low - 4 * i, 0), 4), b = min(max(high - 4 * i, 0), 4);
+  const u32 below_a = static_cast<u32>((u64{1} << (8 * a)) - 1);
+  const u32 below_b = static_cast<u32>((u64{1} << (8 * b)) - 1);
+  return below_b & ~below_a;
+}
+// 0x80 in the bytes that are not zero.
+__device__ __forceinline__ u32 nonzero_bytes(u32 w) {
+  return (((w & 0x7f7f7f7f) + 0x7f7f7f7f) | w) & 0x80808080;
+}
+// Byte v % 4 of a word as one of two 16-bit numbers: even bytes are in words 2i, odd ones in 2i+1.
+__device__ __forceinline__ u32 half_of(const u32 (&halves)[8], int v) {
+  return halves[v / 4 * 2 + v % 2] >> (v % 4 / 2 * 16) & 0xffff;
+}
+
+// The lanes of prod, which has none of its own.
+template <class R>
+using NoBytes = ScalarLanes<R, 16>;
+
+template <class R>
+struct ByteLanes : LanesBase<R, 16> {
+  using Item = ByteWords;
+
+  static __device__ __forceinline__ ByteWords load_some(const char* p, int low, int high) {
+    ByteWords x{};
+#pragma unroll
+    for (int v = 0; v < 16; ++v) {
+      if (v >= low && v < high) {
+        x.w[v / 4] |= u32(reinterpret_cast<const u8*>(p)[v]) << (v % 4 * 8);
+      }
+    }
+    return x;
+  }
+};
+
+template <class R>
+struct AnyBytes : ByteLanes<R> {
+  u32 x[4];
+  __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = 0; }
+  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] |= item.w[i];
+  }
+  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] |= item.w[i] & existing_bytes(i, low, high);
+  }
+  __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
+    return (x[v / 4] >> (v % 4 * 8) & 0xff) != 0;
+  }
+};
+
+template <class R>
+struct AllBytes : ByteLanes<R> {
+  u32 x[4];
+  __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = ~u32{0}; }
+  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] &= nonzero_bytes(item.w[i]);
+  }
+  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      x[i] &= nonzero_bytes(item.w[i]) | ~existing_bytes(i, low, high);
+    }
+  }
+  __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
+    return x[v / 4] >> (v % 4 * 8 + 7) & 1;
+  }
+};
+
+template <class R>
+struct CountBytes : ByteLanes<R> {
+  using A = typename R::accumulator;
+  static constexpr int most_rounds = 240;
+  u32 x[4];
+  A total[16];
+  __device__ __forceinline__ void start() {
+    x[0] = x[1] = x[2] = x[3] = 0;
+#pragma unroll
+    for (int v = 0; v < 16; ++v) total[v] = 0;
+  }
+  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] += nonzero_bytes(item.w[i]) >> 7;
+  }
+  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      x[i] += nonzero_bytes(item.w[i] & existing_bytes(i, low, high)) >> 7;
+    }
+  }
+  __device__ __forceinline__ void finish(int) {
+#pragma unroll
+    for (int v = 0; v < 16; ++v) total[v] += x[v / 4] >> (v % 4 * 8) & 0xff;
+    x[0] = x[1] = x[2] = x[3] = 0;
+  }
+  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
+};
+
+// Signed bytes are moved up by 128, so that they are not negative.
+template <class R>
+struct SumBytes : ByteLanes<R> {
+  using A = typename R::accumulator;
+  static constexpr int most_rounds = 240;
+  static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x80 : 0;
+  u32 halves[8];
+  A total[16];
+  __device__ __forceinline__ void start() {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) halves[i] = 0;
+#pragma unroll
+    for (int v = 0; v < 16; ++v) total[v] = 0;
+  }
+  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const u32 w = item.w[i] ^ bias * 0x01010101;
+      halves[2 * i] += w & 0x00ff00ff;
+      halves[2 * i + 1] += w >> 8 & 0x00ff00ff;
+    }
+  }
+  __device__ __forceinline__ void add_some(ByteWords item, u32 round, int low, int high) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) item.w[i] &= existing_bytes(i, low, high);
+    add(item, round);
+  }
+  __device__ __forceinline__ void finish(int rounds) {
+#pragma unroll
+    for (int v = 0; v < 16; ++v) {
+      total[v] += static_cast<A>(static_cast<i64>(half_of(halves, v)) - i64(bias) * rounds);
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) halves[i] = 0;
+  }
+  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
+};
+
+// Of elements of two bytes, likewise.
+template <class R>
+struct SumHalves : LanesBase<R, 8> {
+  using A = typename R::accumulator;
+  using Item = Pack<u32, 4>;
+  static constexpr int most_rounds = 65504;
+  static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x8000 : 0;
+  u32 sums[8];
+  A total[8];
+  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
+    Item x{};
+#pragma unroll
+    for (int v = 0; v < 8; ++v) {
+      if (v >= low && v < high) {
+        x.v[v / 2] |= u32(reinterpret_cast<const u16*>(p)[v]) << (v % 2 * 16);
+      }
+    }
+    return x;
+  }
+  __device__ __forceinline__ void start() {
+#pragma unroll
+    for (int v = 0; v < 8; ++v) sums[v] = total[v] = 0;
+  }
+  __device__ __forceinline__ void add(const Item& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const u32 w = item.v[i] ^ bias * 0x00010001;
+      sums[2 * i] += w & 0xffff;
+      sums[2 * i + 1] += w >> 16;
+    }
+  }
+  // Places that do not exist were loaded as zeros.
+  __device__ __forceinline__ void add_some(const Item& item, u32 round, int, int) {
+    add(item, round);
+  }
+  __device__ __forceinline__ void finish(int rounds) {
+#pragma unroll
+    for (int v = 0; v < 8; ++v) {
+      total[v] += static_cast<A>(i64(sums[v]) - i64(bias) * rounds);
+      sums[v] = 0;
+    }
+  }
+  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
+};
+
+// Bytes whose order as unsigned numbers is that of the values, or with Largest false the reverse.
+template <class T, bool Largest>
+struct ByteKeys {
+  static constexpr u32 flip = (ops::is_signed_v<T> ? 0x80 : 0) ^ (Largest ? 0 : 0xff);
+  static __device__ __forceinline__ u32 of(u32 word) { return word ^ flip * 0x01010101; }
+  static __device__ __forceinline__ T value(u32 key) { return static_cast<T>(key ^ flip); }
+};
+
+template <class R>
+struct ExtremeBytes : ByteLanes<R> {
+  using T = memory_t<typename R::input>;
+  using Keys = ByteKeys<T, R::largest>;
+  u32 halves[8];
+  __device__ __forceinline__ void start() {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) halves[i] = 0;
+  }
+  __device__ __forceinline__ void add(const ByteWords& item, u32 round) {
+    add_some(item, round, 0, 16);
+  }
+  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const u32 w = Keys::of(item.w[i]) & existing_bytes(i, low, high);
+      halves[2 * i] = __vmaxu2(halves[2 * i], w & 0x00ff00ff);
+      halves[2 * i + 1] = __vmaxu2(halves[2 * i + 1], w >> 8 & 0x00ff00ff);
+    }
+  }
+  __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
+    return Keys::value(half_of(halves, v));
+  }
+};
+
+// The key of an element of a byte has its value above and below it 255 - its round: the largest key
+// is that of the first extreme.
+template <class R>
+struct PositionBytes : ByteLanes<R> {
+  using A = typename R::accumulator;
+  using T = memory_t<typename R::input>;
+  using Keys = ByteKeys<T, R::largest>;
+  static constexpr int most_rounds = 240;
+  u32 halves[8];
+  int best[16];
+  u32 at[16], base;
+  __device__ __forceinline__ void start() {
+    base = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) halves[i] = 0;
+#pragma unroll
+    for (int v = 0; v < 16; ++v) best[v] = -1;
+  }
+  __device__ __forceinline__ void add(const ByteWords& item, u32 round) {
+    add_some(item, round, 0, 16);
+  }
+  __device__ __forceinline__ void add_some(const ByteWords& item, u32 round, int low, int high) {
+    const u32 below = (255 - (round - base)) * 0x00010001;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const u32 w = Keys::of(item.w[i]), exists = existing_bytes(i, low, high);
+      const u32 even = exists << 8 & 0xff00ff00, odd = exists & 0xff00ff00;
+      const u32 even_key = (w << 8 & even) | (below & even >> 8);
+      const u32 odd_key = (w & odd) | (below & odd >> 8);
+      halves[2 * i] = __vmaxu2(halves[2 * i], even_key);
+      halves[2 * i + 1] = __vmaxu2(halves[2 * i + 1], odd_key);
+    }
+  }
+  __device__ __forceinline__ void finish(int rounds) {
+#pragma unroll
+    for (int v = 0; v < 16; ++v) {
+      const u32 key = half_of(halves, v);
+      if (key != 0 && static_cast<int>(key >> 8) > best[v]) {
+        best[v] = static_cast<int>(key >> 8);
+        at[v] = base + 255 - (key & 0xff);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) halves[i] = 0;
+    base += rounds;
+  }
+  __device__ __forceinline__ A result(int v, i64 first, i64 step, i64) const {
+    if (best[v] < 0) return R::identity();
+    return {first + at[v] * step, Keys::value(static_cast<u32>(best[v]))};
+  }
+};
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+// The threads of a row (up to a warp) do a whole output or, with `whole_block`, those of a block a
+// unit of it. V: elements of a load; with V = 1 the reduced dimensions may have any strides, else
+// rows may begin and end anywhere: what is outside is not read.
+template <class R, int V>
+__global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
+    unordered_rows(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  using Lanes = typename R::template Lanes<V>;
+  using Item = typename Lanes::Item;
+  constexpr int batch = V > 1 ? 4 : 8;  // loads in flight
+  __shared__ __align__(16) unsigned char shared[block_threads / 32 * sizeof(A)];
+  const int threads = loop.whole_block ? blockDim.x : 1 << loop.width_log2;
+  const int thread = threadIdx.x % threads;
+  u32 output = blockIdx.x, unit = 0;
+  bool exists = true;
+  if (loop.whole_block) {
+    output = loop.units.divide(blockIdx.x);
+    unit = blockIdx.x - output * loop.units.divisor;
+  } else {
+    output = blockIdx.x * (blockDim.x >> loop.width_log2) + (threadIdx.x >> loop.width_log2);
+    exists = output < loop.outputs;
+    output = min(output, loop.outputs - 1);
+  }
+  const ReducePlace place = locate_output(loop, output);
+  const char* in = loop.in + place.in;
+  // Positions are counted from the beginning of the first element's pack.
+  int low = 0;
+  if constexpr (V > 1) {
+    low = static_cast<int>(reinterpret_cast<u64>(in) % pack_bytes / sizeof(M));
+    in -= low * sizeof(M);
+  }
+  const i64 begin = unit * loop.per_unit + thread * V;
+  const i64 end = min(low + loop.n, (unit + 1) * loop.per_unit);
+  const int step = threads * V;
+  const bool merged = loop.group_dims == 1;
+  const i64 stride = V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0];
+  Lanes lanes;
+  lanes.start();
+  u32 round = 0, since = 0;
+  for (i64 q = begin; q < end; q += batch * step) {
+    Item x[batch];
+    if (Lanes::most_rounds > 0 && since + batch > Lanes::most_rounds) {
+      lanes.finish(since);
+      since = 0;
+    }
+    if (q + (batch - 1) * step + V <= end && q >= low && (V > 1 || merged)) {
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        x[i] = *reinterpret_cast<const Item*>(in + (q + i * step) * stride);
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) lanes.add(x[i], round + i);
+      round += batch;
+      since += batch;
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const i64 at = q + i * step;
+      if (at >= end) continue;
+      if constexpr (V == 1) {
+        x[i] = *reinterpret_cast<const Item*>(
+            in + (merged ? at * stride : locate_in_group(loop, static_cast<u32>(at))));
+      } else if (at >= low && at + V <= end) {
+        x[i] = *reinterpret_cast<const Item*>(in + at * stride);
+      } else {
+        x[i] = Lanes::load_some(in + at * stride, static_cast<int>(max(low - at, i64(0))),
+                                static_cast<int>(min(end - at, i64(V))));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const i64 at = q + i * step;
+      if (at >= end) continue;
+      if (V == 1 || (at >= low && at + V <= end)) {
+        lanes.add(x[i], round);
+      } else {
+        lanes.add_some(x[i], round, static_cast<int>(max(low - at, i64(0))),
+                       static_cast<int>(min(end - at, i64(V))));
+      }
+      ++round;
+      ++since;
+    }
+  }
+  lanes.finish(since);
+  const int width = min(threads, 32);
+  A result = join_places<R, V>(lanes, begin - low, step, end - low);
+  result = combine_threads<R>(result, thread % width, width, width);
+  if (!loop.whole_block) {
+    if (thread == 0 && exists) R::store(loop.out + place.out, result);
+    return;
+  }
+  finish_block<R>(loop, output, unit, place, result, reinterpret_cast<A*>(shared), blockDim.x / 32);
+}
+
+// A row has up to a pack (or element) for each of 2^width_log2 threads; packs are aligned.
+template <class R, int V>
+__global__ void __launch_bounds__(block_threads)
+    unordered_short_rows(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  using Lanes = typename R::template Lanes<V>;
+  using Item = typename Lanes::Item;
+  constexpr int rows = short_rows_at_once;
+  const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
+  const int groups = block_threads >> loop.width_log2;
+  const u32 first = blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2);
+  const int n = static_cast<int>(loop.n), left = min(n - thread * V, V);
+  const i64 offset = thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
+  i64 out[rows];
+  Item x[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const u32 output = first + r * groups;
+    if (output >= loop.outputs) continue;
+    const ReducePlace place = locate_output(loop, output);
+    out[r] = place.out;
+    const char* const p = loop.in + place.in + offset;
+    if (left == V) {
+      x[r] = *reinterpret_cast<const Item*>(p);
+    } else if (left > 0) {
+      x[r] = Lanes::load_some(p, 0, left);
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < rows; ++r) {
+    const bool exists = first + r * groups < loop.outputs;
+    Lanes lanes;
+    lanes.start();
+    if (exists && left == V) {
+      lanes.add(x[r], 0);
+    } else if (exists && left > 0) {
+      lanes.add_some(x[r], 0, 0, left);
+    }
+    lanes.finish(exists && left > 0);
+    A y = join_places<R, V>(lanes, thread * V, 1, n);
+    y = combine_threads<R>(y, thread, threads, threads);
+    if (thread == 0 && exists) R::store(loop.out + out[r], y);
+  }
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+// V: columns of a thread, next to each other, a multiple of which there is; the threads of a block
+// with the same threadIdx.x take turns.
+template <class R, int V>
+__global__ void __launch_bounds__(block_threads, V == 16 || V == 4 ? 3 : 4)
+    unordered_columns(const __grid_constant__ ReduceLoop loop) {
+  using A = typename R::accumulator;
+  using Lanes = typename R::template Lanes<V>;
+  using Item = typename Lanes::Item;
+  constexpr int batch = V == 1 || V == 4 ? 8 : 4;  // loads in flight
+  extern __shared__ __align__(16) unsigned char shared[];
+  A* const results = reinterpret_cast<A*>(shared);  // of half a block
+  const int x = threadIdx.x, y = threadIdx.y, rows = blockDim.y, width = blockDim.x * V;
+  const u32 tile_of_all = blockIdx.x;
+  const u32 rest = loop.tiles.divide(tile_of_all), tile = tile_of_all - rest * loop.tiles.divisor;
+  const u32 outer = loop.units.divide(rest), unit = rest - outer * loop.units.divisor;
+  const u32 column = tile * width + x * V, size = loop.kept[0].size.divisor;
+  const ReducePlace place = locate_output(loop, outer * size + min(column, size - 1));
+  const char* const in = loop.in + place.in;
+  const i64 begin = unit * loop.per_unit + y;
+  const i64 end = column < size ? min(loop.n, (unit + 1) * loop.per_unit) : 0;
+  const bool merged = loop.group_dims == 1;
+  const i64 step = loop.group[0].stride[0];
+  Lanes lanes;
+  lanes.start();
+  u32 round = 0, since = 0;
+  for (i64 k = begin; k < end; k += batch * rows) {
+    Item items[batch];
+    if (Lanes::most_rounds > 0 && since + batch > Lanes::most_rounds) {
+      lanes.finish(since);
+      since = 0;
+    }
+    if (k + (batch - 1) * rows < end && merged) {
+      const char* const from = in + k * step;
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        items[i] = *reinterpret_cast<const Item*>(from + i * rows * step);
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) lanes.add(items[i], round + i);
+      round += batch;
+      since += batch;
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const i64 at = k + i * rows;
+      if (at >= end) continue;
+      items[i] = *reinterpret_cast<const Item*>(
+          in + (merged ? at * step : locate_in_group(loop, static_cast<u32>(at))));
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (k + i * rows >= end) continue;
+      lanes.add(items[i], round);
+      ++round;
+      ++since;
+    }
+  }
+  lanes.finish(since);
+  constexpr int at_once = V < 4 ? V : 4;
+#pragma unroll
+  for (int first = 0; first < V; first += at_once) {
+    A acc[at_once];
+#pragma unroll
+    for (int v = 0; v < at_once; ++v) acc[v] = lanes.result(first + v, begin, rows, end);
+    for (int d = rows / 2; d > 0; d /= 2) {
+      if (y >= d && y < 2 * d) {
+#pragma unroll
+        for (int v = 0; v < at_once; ++v) {
+          results[((y - d) * at_once + v) * blockDim.x + x] = acc[v];
+        }
+      }
+      __syncthreads();
+      if (y < d) {
+#pragma unroll
+        for (int v = 0; v < at_once; ++v) {
+          acc[v] = R::combine(acc[v], results[(y * at_once + v) * blockDim.x + x]);
+        }
+      }
+      __syncthreads();
+    }
+    if (y == 0 && column < size) {
+#pragma unroll
+      for (int v = 0; v < at_once; ++v) store_part<R>(loop, place, first + v, unit, acc[v]);
+    }
+  }
+  finish_tile<R>(loop, outer, tile, width);
+}
+
+// ---- reductions as these kernels see them -------------------------------------------------------
+
+template <class T, class A>
+struct UnorderedReducer {
+  using input = T;
+  using accumulator = A;
+  static constexpr int bytes = sizeof(memory_t<T>);
+  static constexpr int lanes = pack_bytes / bytes;
+  static __device__ __forceinline__ void store(char* out, A x) { *reinterpret_cast<A*>(out) = x; }
+};
+
+template <class R, int V, template <class> class OfBytes, class Otherwise>
+struct lanes_of {
+  using type = Otherwise;
+};
+template <class R, template <class> class OfBytes, class Otherwise>
+struct lanes_of<R, 16, OfBytes, Otherwise> {
+  using type = OfBytes<R>;
+};
+
+template <class R, class Otherwise>
+struct lanes_of<R, 8, SumBytes, Otherwise> {
+  using type = SumHalves<R>;
+};
+
+// Sums and extremes of integers.
+template <class Op, class T, class A, template <class> class OfBytes>
+struct OfIntegers : UnorderedReducer<T, A> {
+  static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
+  template <int V>
+  using Lanes = typename lanes_of<OfIntegers, V, OfBytes, ScalarLanes<OfIntegers, V>>::type;
+  static __device__ __forceinline__ A identity() { return Op::template identity<A>(); }
+  static __device__ __forceinline__ A map(memory_t<T> x) { return converted<A, T>(x); }
+  static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
+};
+
+// Of the condition that an element is not zero.
+template <class Op, class T, class A, template <class> class OfBytes>
+struct OfConditions : UnorderedReducer<T, A> {
+  template <int V>
+  using Lanes = typename lanes_of<OfConditions, V, OfBytes, ScalarLanes<OfConditions, V>>::type;
+  static __device__ __forceinline__ A identity() {
+    return ops::same_type_v<Op, ops::All> ? A(1) : A(0);
+  }
+  static __device__ __forceinline__ A map(memory_t<T> x) { return A(converted<Boolean, T>(x)); }
+  static __device__ __forceinline__ A combine(A a, A b) { return A(Op::combine(a, b)); }
+};
+
+// The position of the first extreme, with its value until the end.
+template <class V>
+struct Position {
+  i64 index;
+  V value;
+};
+template <class Op, class T, class Value>
+struct OfPositions : UnorderedReducer<T, Position<Value>> {
+  using A = Position<Value>;
+  using value_type = Value;
+  static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
+  template <int V>
+  using Lanes =
+      typename lanes_of<OfPositions, V, PositionBytes, PositionLanes<OfPositions, V>>::type;
+  static __device__ __forceinline__ Value worst() { return Op::template identity<Value>(); }
+  static __device__ __forceinline__ A identity() {
+    return {ops::greatest_value<i64>(), worst()};  // any element is better
+  }
+  static __device__ __forceinline__ Value map(memory_t<T> x) { return converted<Value, T>(x); }
+  static __device__ __forceinline__ bool better(Value x, Value best) { return Op::better(x, best); }
+  static __device__ __forceinline__ A combine(A a, A b) {
+    const bool takes_b =
+        Op::better(b.value, a.value) || (!Op::better(a.value, b.value) && b.index < a.index);
+    return takes_b ? b : a;
+  }
+  static __device__ __forceinline__ void store(char* out, A x) {
+    *reinterpret_cast<i64*>(out) = x.index;
+  }
+};
+
+template <class R>
+ReduceKernels unordered_kernels() {
+  ReduceKernels k;
+  k.rows = reinterpret_cast<const void*>(&unordered_rows<R, R::lanes>);
+  k.rows_any = reinterpret_cast<const void*>(&unordered_rows<R, 1>);
+  k.short_rows = reinterpret_cast<const void*>(&unordered_short_rows<R, R::lanes>);
+  k.short_rows_any = reinterpret_cast<const void*>(&unordered_short_rows<R, 1>);
+  k.columns[0] = reinterpret_cast<const void*>(&unordered_columns<R, R::lanes>);
+  k.columns[1] = reinterpret_cast<const void*>(&unordered_columns<R, 1>);
+  k.ordered = false;
+  k.lanes = k.columns_per_thread = R::lanes;
+  k.accumulator_bytes = sizeof(typename R::accumulator);
+  return k;
+}
+
+}  // namespace
+}  // namespace arrayx::cuda

@@ -1,0 +1,180 @@
+// Rows of consecutive elements of any length, alignment and direction, moved in packs: a row is cut
+// where packs of the output are aligned, and what lies otherwise is read as the two aligned packs
+// around it and shifted into place.
+#pragma once
+
+#include <type_traits>
+
+#include "loops.cuh"
+
+namespace arrayx::cuda {
+
+// A row's part that one thread has: elements start + lo … start + hi - 1, which lie in one aligned
+// pack of the output; there are none where hi <= lo.
+struct Granule {
+  int start, lo, hi;
+};
+
+// Granule `at` of a row of `length` elements of type R from `row` on, in packs of N.
+template <class R, int N>
+__device__ __forceinline__ Granule granule_at(const char* row, u32 at, u32 length) {
+  const int lead = int(reinterpret_cast<u64>(row) % (N * sizeof(R)) / sizeof(R));
+  const int start = int(at) * N - lead;
+  return {start, max(0, -start), min(N, int(length) - start)};
+}
+// How many of them a row may have.
+inline std::int64_t granules_of(std::int64_t length, int lanes, bool aligned) {
+  return (length + (aligned ? lanes - 1 : 2 * lanes - 2)) / lanes;
+}
+
+// N elements of M as the words that they lie in: a pack of bytes would take a register for each.
+template <class M, int N>
+struct Run {
+  static constexpr int bytes = N * int(sizeof(M)), words = (bytes + 3) / 4;
+  u32 w[words];
+
+  __device__ __forceinline__ Pack<M, N> pack() const {
+    Pack<M, N> x;
+    memcpy(&x, w, bytes);
+    return x;
+  }
+};
+
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> repeated(M one) {
+  Pack<M, N> x;
+#pragma unroll
+  for (int i = 0; i < N; ++i) x.v[i] = one;
+  Run<M, N> r{};
+  memcpy(r.w, &x, sizeof x);
+  return r;
+}
+
+template <int Words>
+struct chunk_of {
+  using type = u32;
+};
+template <>
+struct chunk_of<2> {
+  using type = uint2;
+};
+template <>
+struct chunk_of<4> {
+  using type = uint4;
+};
+
+// The N elements from p on, of which those from lo to hi count: no aligned pack is read that none
+// of them is in, so that the read stays on mapped pages. The others are whatever lies there.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> load_run(const char* p, int lo, int hi) {
+  using R = Run<M, N>;
+  constexpr int bytes = R::bytes, words = R::words, item = int(sizeof(M));
+  R run{};
+  if constexpr (bytes < 4) {
+    using Bits = std::conditional_t<item == 1, u8, u16>;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (i < lo || i >= hi) continue;
+      run.w[0] |= u32(*reinterpret_cast<const Bits*>(p + i * item)) << (8 * i);
+    }
+  } else {
+    using Chunk = typename chunk_of<words>::type;
+    const int shift = int(u32(reinterpret_cast<u64>(p)) % bytes);
+    const char* const low = p - shift;
+    const bool in_low = shift + lo * item<bytes, in_high = shift + hi * item> bytes;
+    struct {
+      Chunk low, high;
+    } const both{*reinterpret_cast<const Chunk*>(in_low ? low : low + bytes),
+                 *reinterpret_cast<const Chunk*>(in_high ? low + bytes : low)};
+    u32 w[2 * words];
+    memcpy(w, &both, sizeof both);
+    if (words > 1 && item <= 4 && (shift & 4)) {
+#pragma unroll
+      for (int i = 0; i + 1 < 2 * words; ++i) w[i] = w[i + 1];
+    }
+    if (words > 2 && (shift & 8)) {
+#pragma unroll
+      for (int i = 0; i + 2 < 2 * words; ++i) w[i] = w[i + 2];
+    }
+#pragma unroll
+    for (int i = 0; i < words; ++i) {
+      run.w[i] = item < 4 ? __funnelshift_r(w[i], w[i + 1], shift % 4 * 8) : w[i];
+    }
+  }
+  return run;
+}
+
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> reversed(const Run<M, N>& x) {
+  constexpr int words = Run<M, N>::words, item = int(sizeof(M));
+  Run<M, N> r;
+  if constexpr (item >= 4) {
+    constexpr int each = item / 4;
+#pragma unroll
+    for (int i = 0; i < words; ++i) r.w[i] = x.w[(N - 1 - i / each) * each + i % each];
+  } else {
+    constexpr u32 order = N * item < 4 ? (N == 2 ? 0x4401 : 0x3210) : item == 1 ? 0x0123 : 0x1032;
+#pragma unroll
+    for (int i = 0; i < words; ++i) r.w[i] = __byte_perm(x.w[words - 1 - i], 0, order);
+  }
+  return r;
+}
+
+// Every second of the 2 N elements of two runs.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> every_second(const Run<M, N>& low, const Run<M, N>& high) {
+  constexpr int words = Run<M, N>::words, item = int(sizeof(M));
+  u32 w[2 * words];
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    w[i] = low.w[i];
+    w[words + i] = high.w[i];
+  }
+  Run<M, N> r;
+  if constexpr (N == 1) {
+    r = low;
+  } else if constexpr (item >= 4) {
+    constexpr int each = item / 4;
+#pragma unroll
+    for (int i = 0; i < words; ++i) r.w[i] = w[2 * (i / each) * each + i % each];
+  } else {
+    constexpr u32 order = N * item < 4 ? 0x7740 : item == 1 ? 0x6420 : 0x5410;
+#pragma unroll
+    for (int i = 0; i < words; ++i) r.w[i] = __byte_perm(w[2 * i], w[2 * i + 1], order);
+  }
+  return r;
+}
+
+// The elements of a granule of an operand whose row begins at `row` and has elements `stride` bytes
+// apart: 0, or once or twice their size, or once that backwards.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> load_granule(const char* row, i64 stride, Granule g) {
+  constexpr int item = int(sizeof(M));
+  if (stride == item) return load_run<M, N>(row + i64(g.start) * item, g.lo, g.hi);
+  if (stride == -item) {
+    const char* const lowest = row - i64(g.start + N - 1) * item;
+    return reversed<M, N>(load_run<M, N>(lowest, N - g.hi, N - g.lo));
+  }
+  if (stride == 0) return repeated<M, N>(*reinterpret_cast<const M*>(row));
+  const char* const p = row + i64(g.start) * (2 * item);
+  const int from = 2 * g.lo, to = 2 * g.hi - 1;  // of the 2 N elements there
+  Run<M, N> low{}, high{};
+  if (from < N) low = load_run<M, N>(p, from, min(N, to));
+  if (to > N) high = load_run<M, N>(p + N * item, max(0, from - N), to - N);
+  return every_second<M, N>(low, high);
+}
+
+template <class M, int N>
+__device__ __forceinline__ void store_granule(char* row, Granule g, const Pack<M, N>& x) {
+  char* const p = row + i64(g.start) * i64(sizeof(M));
+  if (g.lo == 0 && g.hi == N) {
+    *reinterpret_cast<Pack<M, N>*>(p) = x;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if (i >= g.lo && i < g.hi) *reinterpret_cast<M*>(p + i * int(sizeof(M))) = x.v[i];
+  }
+}
+
+}  // namespace arrayx::cuda

@@ -1,0 +1,1211 @@
+// See small_matrices.hpp. A team of threads, one warp or one block, has a matrix. Its warps meet
+// once in a step: what all of them need, such as the pivot or the reflector, each finds itself.
+#include "small_matrices.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "loop.hpp"
+
+namespace arrayx::cuda {
+
+namespace {
+
+constexpr int most_side = 64;         // a lane has two elements of a column, …
+constexpr int most_side_of_qr = 128;  // … or four
+constexpr unsigned all_lanes = 0xffffffff;
+
+// ---- scalars ------------------------------------------------------------------------------------
+
+template <class T>
+struct Parts {
+  using Real = T;
+};
+template <class R>
+struct Parts<Complex<R>> {
+  using Real = R;
+};
+template <class T>
+using Real = typename Parts<T>::Real;
+
+template <class R>
+__device__ R real(R x) {
+  return x;
+}
+template <class R>
+__device__ R real(Complex<R> x) {
+  return x.re;
+}
+template <class R>
+__device__ R imaginary(R) {
+  return 0;
+}
+template <class R>
+__device__ R imaginary(Complex<R> x) {
+  return x.im;
+}
+template <class R>
+__device__ R conjugate(R x) {
+  return x;
+}
+template <class R>
+__device__ Complex<R> conjugate(Complex<R> x) {
+  return {x.re, -x.im};
+}
+
+template <class T>
+__device__ T from_real(Real<T> x) {
+  if constexpr (ops::is_complex_v<T>) {
+    return {x, 0};
+  } else {
+    return x;
+  }
+}
+
+__device__ float fused(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+__device__ double fused(double a, double b, double c) {
+  return fma(a, b, c);
+}
+template <class R>
+__device__ Complex<R> fused(Complex<R> a, Complex<R> b, Complex<R> c) {
+  return {fused(a.re, b.re, fused(-a.im, b.im, c.re)), fused(a.re, b.im, fused(a.im, b.re, c.im))};
+}
+template <class T>
+__device__ T product(T a, T b) {
+  return fused(a, b, T{});
+}
+
+template <class R>
+__device__ R scaled(R x, R factor) {
+  return x * factor;
+}
+template <class R>
+__device__ Complex<R> scaled(Complex<R> x, R factor) {
+  return {x.re * factor, x.im * factor};
+}
+
+template <class R>
+__device__ R size_of(R x) {
+  return fabs(x);
+}
+template <class R>
+__device__ R size_of(Complex<R> x) {
+  return fmax(fabs(x.re), fabs(x.im));
+}
+template <class R>
+__device__ R squared(R x) {
+  return x * x;
+}
+template <class R>
+__device__ R squared(Complex<R> x) {
+  return fused(x.re, x.re, x.im * x.im);
+}
+
+// The power of two that brings a size near 1, or as near as one factor can.
+template <class R>
+__device__ int scale_exponent(R size) {
+  constexpr int most = sizeof(R) == 4 ? 100 : 1000;
+  if (!(size > 0)) return 0;
+  return max(-most, min(most, -ilogb(size)));
+}
+template <class R>
+__device__ R power_of_two(int exponent) {
+  return ldexp(R(1), exponent);
+}
+
+// Divides by one number.
+template <class T>
+struct Divide {
+  T by;
+
+  __device__ explicit Divide(T b) : by(b) {}
+  __device__ T operator()(T a) const { return a / by; }
+};
+template <class R>
+struct Divide<Complex<R>> {
+  Complex<R> inverse;  // of the number near 1 that `scale` makes of it
+  R scale;
+
+  __device__ explicit Divide(Complex<R> b) : scale(power_of_two<R>(scale_exponent(size_of(b)))) {
+    b = scaled(b, scale);
+    const R length = squared(b);
+    inverse = {b.re / length, -b.im / length};
+  }
+  __device__ Complex<R> operator()(Complex<R> a) const {
+    return product(scaled(a, scale), inverse);
+  }
+};
+
+// Orders as sizes do, NaN after infinity.
+__device__ unsigned long long size_key(float x) {
+  return __float_as_uint(fabsf(x));
+}
+__device__ unsigned long long size_key(double x) {
+  return static_cast<unsigned long long>(__double_as_longlong(fabs(x)));
+}
+template <class R>
+__device__ unsigned long long size_key(Complex<R> x) {
+  return size_key(fabs(x.re) + fabs(x.im));
+}
+template <class R>
+__device__ unsigned long long infinity_key() {
+  return size_key(std::numeric_limits<R>::infinity());
+}
+// The same of the larger part, which does not overflow.
+template <class T>
+__device__ unsigned long long largest_key(T x) {
+  const auto re = size_key(real(x)), im = size_key(imaginary(x));
+  return re > im ? re : im;
+}
+template <class R>
+__device__ R of_key(unsigned long long key) {
+  if constexpr (sizeof(R) == 4) {
+    return __uint_as_float(static_cast<unsigned>(key));
+  } else {
+    return __longlong_as_double(static_cast<long long>(key));
+  }
+}
+
+// ---- warps and teams ----------------------------------------------------------------------------
+
+template <class R>
+__device__ R sum_of_lanes(R x) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(all_lanes, x, offset);
+  return x;
+}
+template <class R>
+__device__ Complex<R> sum_of_lanes(Complex<R> x) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    x.re += __shfl_xor_sync(all_lanes, x.re, offset);
+    x.im += __shfl_xor_sync(all_lanes, x.im, offset);
+  }
+  return x;
+}
+template <class R>
+__device__ R most_of_lanes(R x) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const R other = __shfl_xor_sync(all_lanes, x, offset);
+    x = other > x ? other : x;
+  }
+  return x;
+}
+template <class R>
+__device__ R from_lane(R x, int lane) {
+  return __shfl_sync(all_lanes, x, lane);
+}
+template <class R>
+__device__ Complex<R> from_lane(Complex<R> x, int lane) {
+  return {__shfl_sync(all_lanes, x.re, lane), __shfl_sync(all_lanes, x.im, lane)};
+}
+
+// The threads that have one matrix.
+template <bool is_block>
+struct Team {
+  int rank, size, lane, warp, warps;
+
+  __device__ Team() {
+    rank = is_block ? threadIdx.x : threadIdx.x % 32;
+    size = is_block ? blockDim.x : 32;
+    lane = rank % 32;
+    warp = rank / 32;
+    warps = size / 32;
+  }
+  __device__ void sync() const {
+    if constexpr (is_block) {
+      __syncthreads();
+    } else {
+      __syncwarp();
+    }
+  }
+  __device__ bool any(bool x) const {
+    if constexpr (is_block) {
+      return __syncthreads_or(x);
+    } else {
+      return __any_sync(all_lanes, x);
+    }
+  }
+};
+
+// A matrix of a stack as it lies in memory.
+template <class T>
+struct Source {
+  const T* data;
+  i64 row, column;
+
+  __device__ Source(const Matrices& m, i64 i)
+      : data(reinterpret_cast<const T*>(m.data) + i * m.batch), row(m.row), column(m.column) {}
+  __device__ T operator()(int r, int c) const { return data[r * row + c * column]; }
+};
+template <class T>
+__device__ T* output(char* out, i64 i, i64 items) {
+  return reinterpret_cast<T*>(out) + i * items;
+}
+
+__device__ void fail(const SmallMatrices& job, i64 i) {
+  atomicMin(job.failed, static_cast<unsigned long long>(i));
+}
+
+// Where what lies in a matrix's shared memory begins, and how much there is of it.
+struct Places {
+  int bytes = 0;
+
+  template <class T>
+  __host__ __device__ int add(int items) {
+    const int at = bytes;
+    bytes += (items * int(sizeof(T)) + 15) / 16 * 16;
+    return at;
+  }
+};
+// An odd step between rows or columns meets every bank.
+__host__ __device__ constexpr int odd(int n) {
+  return n | 1;
+}
+
+// ---- LU -----------------------------------------------------------------------------------------
+
+// Eliminates below the diagonal of the first n columns, in rows of `width`, with row order[i] as
+// the i-th; the multipliers are not kept. False when a pivot is zero.
+template <class T, class Team>
+__device__ bool eliminate(const Team& team, T* m, int n, int width, int step, int* order) {
+  bool regular = true;
+  unsigned used = 0;  // bit b: row 32 b + lane is in its place
+  for (int i = 0; i < n; ++i) {
+    unsigned long long best = 0;
+    int at = most_side;
+    const auto offer = [&](unsigned long long key, int row) {
+      if (key > best || (key == best && row < at)) {
+        best = key;
+        at = row;
+      }
+    };
+    for (int r = team.lane, b = 0; r < n; r += 32, ++b) {
+      if (!(used >> b & 1)) offer(size_key(m[r * step + i]), r);
+    }
+#pragma unroll
+    for (int offset = 16; offset > 0; offset /= 2) {
+      const unsigned long long key = __shfl_xor_sync(all_lanes, best, offset);
+      offer(key, __shfl_xor_sync(all_lanes, at, offset));
+    }
+    if (at % 32 == team.lane) used |= 1u << (at / 32);
+    if (team.rank == 0) order[i] = at;
+    if (best == 0) {
+      regular = false;
+      continue;
+    }
+    const T* const pivot_row = m + at * step;
+    const Divide<T> by_pivot(pivot_row[i]);
+    for (int r = team.warp; r < n; r += team.warps) {
+      if (__shfl_sync(all_lanes, used, r % 32) >> (r / 32) & 1) continue;
+      T* const row = m + r * step;
+      const T factor = -by_pivot(row[i]);
+      for (int j = i + 1 + team.lane; j < width; j += 32) {
+        row[j] = fused(factor, pivot_row[j], row[j]);
+      }
+    }
+    team.sync();
+  }
+  team.sync();
+  return regular;
+}
+
+struct Solve {
+  template <class T>
+  __host__ __device__ static Places places(const SmallMatrices& job, int* order) {
+    Places p;
+    p.add<T>(job.rows * odd(job.rows + job.sides));
+    *order = p.add<int>(job.rows);
+    return p;
+  }
+
+  template <class T, class Team>
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+    const int n = job.rows, k = job.sides, width = n + k, step = odd(width);
+    int order_at;
+    places<T>(job, &order_at);
+    T* const m = reinterpret_cast<T*>(shared);
+    int* const order = reinterpret_cast<int*>(shared + order_at);
+    const Source<T> a(job.a, i), b(job.b, i);
+    for (int r = team.warp; r < n; r += team.warps) {
+      for (int c = team.lane; c < n; c += 32) m[r * step + c] = a(r, c);
+      for (int c = team.lane; c < k; c += 32) {
+        m[r * step + n + c] = job.b.data ? b(r, c) : from_real<T>(c == r);
+      }
+    }
+    team.sync();
+    if (!eliminate(team, m, n, width, step, order)) {
+      if (team.rank == 0) fail(job, i);
+      return;
+    }
+    T* const out = output<T>(job.out[0], i, i64(n) * k);
+    for (int j = n - 1; j >= 0; --j) {
+      const T* const row = m + order[j] * step;
+      const Divide<T> by_pivot(row[j]);
+      for (int c = team.lane; c < k; c += 32) {
+        const T x = by_pivot(row[n + c]);
+        if (team.warp == 0) out[j * k + c] = x;
+        for (int t = team.warp; t < j; t += team.warps) {
+          T* const above = m + order[t] * step;
+          above[n + c] = fused(-above[j], x, above[n + c]);
+        }
+      }
+      team.sync();
+    }
+  }
+};
+
+// A product of any length, as a number near 1 and a power of two: it cannot overflow on the way.
+template <class D>
+struct LongProduct {
+  D mantissa;
+  i64 exponent = 0;
+
+  __device__ LongProduct() {
+    if constexpr (ops::is_complex_v<D>) {
+      mantissa = {1, 0};
+    } else {
+      mantissa = 1;
+    }
+  }
+  __device__ void multiply(D factor, i64 power = 0) {
+    exponent += power;
+    normalize(factor);
+    mantissa = product(mantissa, factor);
+    normalize(mantissa);
+  }
+  __device__ bool is_zero() const { return size_of(mantissa) == 0; }
+  __device__ D value() const {
+    const int e = static_cast<int>(max(i64(-4000), min(i64(4000), exponent)));
+    // In two steps: one factor may leave float64's range where the result does not.
+    return scaled(scaled(mantissa, power_of_two<f64>(e / 4 * 2)), power_of_two<f64>(e - e / 4 * 2));
+  }
+  __device__ f64 length() const {
+    if constexpr (ops::is_complex_v<D>) {
+      return hypot(mantissa.re, mantissa.im);
+    } else {
+      return fabs(mantissa);
+    }
+  }
+  __device__ f64 log_abs() const {
+    // One logarithm where the product is a number, so that that of 1 is 0.
+    if (exponent > -1000 && exponent < 1000) return log(ldexp(length(), int(exponent)));
+    return log(length()) + static_cast<f64>(exponent) * 0.6931471805599453094;
+  }
+  __device__ D sign() const {
+    if (is_zero()) return D{};
+    if constexpr (ops::is_complex_v<D>) {
+      return scaled(mantissa, 1 / length());
+    } else {
+      return isnan(mantissa) ? mantissa : copysign(1.0, mantissa);
+    }
+  }
+
+ private:
+  __device__ void normalize(D& x) {
+    const f64 size = size_of(x);
+    if (!(size > 0) || isinf(size)) return;
+    const int e = -ilogb(size);
+    x = scaled(scaled(x, power_of_two<f64>(e / 2)), power_of_two<f64>(e - e / 2));
+    exponent -= e;
+  }
+};
+
+template <class T>
+struct Wide {
+  using type = f64;
+  __device__ static f64 of(T x) { return x; }
+  __device__ static T back(f64 x) { return T(x); }
+};
+template <class R>
+struct Wide<Complex<R>> {
+  using type = Complex<f64>;
+  __device__ static Complex<f64> of(Complex<R> x) { return {x.re, x.im}; }
+  __device__ static Complex<R> back(Complex<f64> x) { return {R(x.re), R(x.im)}; }
+};
+
+// By one warp, from the diagonal of U and whether the rows are an odd permutation.
+template <class T, class Diagonal>
+__device__ void write_determinant(const SmallMatrices& job, i64 i, i64 n, bool is_odd,
+                                  Diagonal&& diagonal) {
+  using D = typename Wide<T>::type;
+  const int lane = threadIdx.x % 32;
+  LongProduct<D> all;
+  for (i64 j = lane; j < n; j += 32) all.multiply(Wide<T>::of(diagonal(j)));
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const D other = from_lane(all.mantissa, lane ^ offset);
+    all.multiply(other, __shfl_xor_sync(all_lanes, all.exponent, offset));
+  }
+  if (all.is_zero()) {
+    all.mantissa = D{};  // not -0.0
+  } else if (is_odd) {
+    all.mantissa = -all.mantissa;
+  }
+  if (lane != 0) return;
+  if (job.out[0]) *output<T>(job.out[0], i, 1) = Wide<T>::back(all.value());
+  if (job.out[1]) *output<T>(job.out[1], i, 1) = Wide<T>::back(all.sign());
+  if (job.out[2]) *output<Real<T>>(job.out[2], i, 1) = Real<T>(all.log_abs());
+}
+
+struct Determinant {
+  template <class T>
+  __host__ __device__ static Places places(const SmallMatrices& job, int* order) {
+    Places p;
+    p.add<T>(job.rows * odd(job.rows));
+    *order = p.add<int>(job.rows);
+    return p;
+  }
+
+  template <class T, class Team>
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+    const int n = job.rows, step = odd(n);
+    int order_at;
+    places<T>(job, &order_at);
+    T* const m = reinterpret_cast<T*>(shared);
+    int* const order = reinterpret_cast<int*>(shared + order_at);
+    const Source<T> a(job.a, i);
+    for (int r = team.warp; r < n; r += team.warps) {
+      for (int c = team.lane; c < n; c += 32) m[r * step + c] = a(r, c);
+    }
+    team.sync();
+    eliminate(team, m, n, n, step, order);
+    if (team.warp == 0) {
+      int inversions = 0;
+      for (int r = team.lane; r < n; r += 32) {
+        for (int s = 0; s < r; ++s) inversions += order[s] > order[r];
+      }
+      write_determinant<T>(job, i, n, sum_of_lanes(inversions) % 2 != 0,
+                           [&](i64 j) { return m[order[j] * step + j]; });
+    }
+    team.sync();
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(32)
+    determinants_of_factors(const char* factors, const i64* pivots, i64 n,
+                            const __grid_constant__ SmallMatrices job) {
+  for (i64 i = blockIdx.x; i < job.count; i += gridDim.x) {
+    int exchanges = 0;
+    for (i64 j = threadIdx.x; j < n; j += 32) exchanges += pivots[i * n + j] != j + 1;
+    const T* const lu = reinterpret_cast<const T*>(factors) + i * n * n;
+    write_determinant<T>(job, i, n, sum_of_lanes(exchanges) % 2 != 0,
+                         [&](i64 j) { return lu[j * n + j]; });
+  }
+}
+
+// ---- Cholesky -----------------------------------------------------------------------------------
+
+struct Cholesky {
+  template <class T>
+  __host__ __device__ static Places places(const SmallMatrices& job) {
+    Places p;
+    p.add<T>(job.rows * odd(job.rows));
+    return p;
+  }
+
+  // As L D L^H, the columns of L D in place; an upper factor is that of the transposed matrix.
+  template <class T, class Team>
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+    using R = Real<T>;
+    const int n = job.rows, step = odd(n);
+    T* const m = reinterpret_cast<T*>(shared);
+    const Source<T> a(job.a, i);
+    for (int r = team.warp; r < n; r += team.warps) {
+      for (int c = team.lane; c <= r; c += 32) {
+        m[r * step + c] = job.upper ? conjugate(a(c, r)) : a(r, c);
+      }
+    }
+    team.sync();
+    for (int j = 0; j < n; ++j) {
+      const T corner = m[j * step + j];
+      const R d = real(corner);
+      const bool right = d > 0 && d <= std::numeric_limits<R>::max() && imaginary(corner) * 0 == 0;
+      if (!right) {
+        if (team.rank == 0) fail(job, i);
+        team.sync();
+        return;
+      }
+      for (int r = j + 1 + team.warp; r < n; r += team.warps) {
+        T* const row = m + r * step;
+        const T factor = scaled(row[j], -1 / d);
+        for (int c = j + 1 + team.lane; c <= r; c += 32) {
+          row[c] = fused(factor, conjugate(m[c * step + j]), row[c]);
+        }
+      }
+      team.sync();
+    }
+    T* const out = output<T>(job.out[0], i, i64(n) * n);
+    for (int r = team.warp; r < n; r += team.warps) {
+      for (int c = team.lane; c < n; c += 32) {
+        const int row = job.upper ? c : r, column = job.upper ? r : c;
+        T x{};
+        if (column <= row) {
+          const R d = real(m[column * step + column]);
+          x = scaled(m[row * step + column], 1 / sqrt(d));
+          if (row == column) x = from_real<T>(sqrt(d));
+        }
+        out[r * n + c] = job.upper ? conjugate(x) : x;
+      }
+    }
+    team.sync();
+  }
+};
+
+// ---- QR -----------------------------------------------------------------------------------------
+
+// H = I - tau v v^H with v[j] = 1 makes column j of the matrix that was given beta e_j, as LAPACK's
+// larfg has it; v = factor * (scale * column) below the diagonal.
+template <class T>
+struct Reflector {
+  T tau{}, factor{};
+  Real<T> beta, scale = 1;
+
+  __device__ T below(T x) const { return product(scaled(x, scale), factor); }
+};
+
+// The reflector of column j, of which a lane holds N rows, from `lane` on.
+template <int N, class T>
+__device__ Reflector<T> reflector(const T (&x)[N], int lane, int m, int j) {
+  using R = Real<T>;
+  Reflector<T> h;
+  R size = 0;
+#pragma unroll
+  for (int b = 0; b < N; ++b) {
+    const int r = lane + 32 * b;
+    if (r >= j && r < m) size = fmax(size, size_of(x[b]));
+  }
+  // Brought near 1, so that no square overflows or vanishes.
+  const int exponent = scale_exponent(most_of_lanes(size));
+  const R scale = power_of_two<R>(exponent);
+  R below = 0;
+  T mine{};
+#pragma unroll
+  for (int b = 0; b < N; ++b) {
+    const int r = lane + 32 * b;
+    if (r > j && r < m) below += squared(scaled(x[b], scale));
+    if (b == j / 32) mine = x[b];
+  }
+  below = sum_of_lanes(below);
+  const T alpha = scaled(from_lane(mine, j % 32), scale);
+  if (below == 0 && imaginary(alpha) == 0) {
+    h.beta = real(from_lane(mine, j % 32));
+    return h;
+  }
+  const R beta = -copysign(sqrt(squared(alpha) + below), real(alpha));
+  if constexpr (ops::is_complex_v<T>) {
+    h.tau = {(beta - alpha.re) / beta, -alpha.im / beta};
+    h.factor = Divide<T>(Complex<R>{alpha.re - beta, alpha.im})({1, 0});
+  } else {
+    h.tau = (beta - alpha) / beta;
+    h.factor = 1 / (alpha - beta);
+  }
+  h.scale = scale;
+  h.beta = beta * power_of_two<R>(-exponent);
+  return h;
+}
+
+// The reflectors of w, whose columns stand in the order given, or as they are.
+template <int N, class T, class Team>
+__device__ void reflect(const Team& team, T* w, int m, int n, int step, const int* order,
+                        Reflector<T>* h) {
+  const int k = min(m, n), lane = team.lane;
+  const auto column = [&](int c) { return w + (order ? order[c] : c) * step; };
+  for (int j = 0; j < k; ++j) {
+    T v[N];
+#pragma unroll
+    for (int b = 0; b < N; ++b) {
+      const int r = lane + 32 * b;
+      v[b] = r < m ? column(j)[r] : T{};
+    }
+    const Reflector<T> mine = reflector<N>(v, lane, m, j);
+    if (team.rank == 0) h[j] = mine;
+#pragma unroll
+    for (int b = 0; b < N; ++b) {
+      const int r = lane + 32 * b;
+      v[b] = r < j ? T{} : mine.below(v[b]);
+      if (r == j) v[b] = from_real<T>(1);
+    }
+    for (int c = j + 1 + team.warp; c < n; c += team.warps) {
+      T* const x = column(c);
+      T dot{};
+#pragma unroll
+      for (int b = 0; b < N; ++b) {
+        const int r = lane + 32 * b;
+        if (r < m) dot = fused(conjugate(v[b]), x[r], dot);
+      }
+      dot = -product(conjugate(mine.tau), sum_of_lanes(dot));
+#pragma unroll
+      for (int b = 0; b < N; ++b) {
+        const int r = lane + 32 * b;
+        if (r < m && r >= j) x[r] = fused(v[b], dot, x[r]);
+      }
+    }
+    team.sync();
+  }
+}
+
+// store(row, column, value) for the first `columns` columns of the orthogonal factor.
+template <int N, class T, class Team, class Store>
+__device__ void form_q(const Team& team, const T* w, int m, int k, int step, const int* order,
+                       const Reflector<T>* h, int columns, Store&& store) {
+  const int lane = team.lane;
+  for (int c = team.warp; c < columns; c += team.warps) {
+    T q[N] = {};
+#pragma unroll
+    for (int b = 0; b < N; ++b) {
+      if (lane + 32 * b == c) q[b] = from_real<T>(1);
+    }
+    for (int j = min(c, k - 1); j >= 0; --j) {
+      const T* const x = w + (order ? order[j] : j) * step;
+      const Reflector<T> mine = h[j];
+      T v[N], dot{};
+#pragma unroll
+      for (int b = 0; b < N; ++b) {
+        const int r = lane + 32 * b;
+        v[b] = r > j && r < m ? mine.below(x[r]) : T{};
+        if (r == j) v[b] = from_real<T>(1);
+        dot = fused(conjugate(v[b]), q[b], dot);
+      }
+      dot = -product(mine.tau, sum_of_lanes(dot));
+#pragma unroll
+      for (int b = 0; b < N; ++b) q[b] = fused(v[b], dot, q[b]);
+    }
+#pragma unroll
+    for (int b = 0; b < N; ++b) {
+      const int r = lane + 32 * b;
+      if (r < m) store(r, c, q[b]);
+    }
+  }
+}
+
+template <int N>
+struct QR {
+  template <class T>
+  __host__ __device__ static Places places(const SmallMatrices& job, int* reflectors) {
+    Places p;
+    p.add<T>(job.columns * odd(job.rows));
+    *reflectors = p.add<Reflector<T>>(min(job.rows, job.columns));
+    return p;
+  }
+
+  template <class T, class Team>
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+    const int m = job.rows, n = job.columns, k = min(m, n), step = odd(m);
+    int reflectors_at;
+    places<T>(job, &reflectors_at);
+    T* const w = reinterpret_cast<T*>(shared);
+    auto* const h = reinterpret_cast<Reflector<T>*>(shared + reflectors_at);
+    const Source<T> a(job.a, i);
+    for (int r = team.warp; r < m; r += team.warps) {
+      for (int c = team.lane; c < n; c += 32) w[c * step + r] = a(r, c);
+    }
+    team.sync();
+    reflect<N, T>(team, w, m, n, step, nullptr, h);
+    T* const r_out = output<T>(job.out[1], i, i64(job.right) * n);
+    for (int r = team.warp; r < job.right; r += team.warps) {
+      for (int c = team.lane; c < n; c += 32) {
+        T x{};
+        if (r < c && r < k) x = w[c * step + r];
+        if (r == c && r < k) x = from_real<T>(h[r].beta);
+        r_out[r * n + c] = x;
+      }
+    }
+    T* const q = output<T>(job.out[0], i, i64(m) * job.left);
+    form_q<N, T>(team, w, m, k, step, nullptr, h, job.left,
+                 [&](int r, int c, T x) { q[r * job.left + c] = x; });
+    team.sync();
+  }
+};
+
+// ---- Jacobi's rotations -------------------------------------------------------------------------
+
+constexpr int most_sweeps = 60, per_lane = most_side / 32;
+
+// Columns (p, q) times [[c, s], [-conj(s), c]] diagonalise [[a, g], [conj(g), b]], where the square
+// of g is not 0.
+template <class T>
+struct Rotation {
+  Real<T> c;
+  T s;
+};
+template <class T>
+__device__ Rotation<T> rotation(Real<T> a, Real<T> b, T g) {
+  using R = Real<T>;
+  const R d = b - a, twice = 4 * squared(g);
+  // The tangent, of at most 45 degrees, with g's phase.
+  const T t = scaled(g, copysign(R(2), d) / (fabs(d) + sqrt(fused(d, d, twice))));
+  const R c = rsqrt(1 + squared(t));
+  return {c, scaled(t, c)};
+}
+template <class T>
+__device__ void rotate(const Rotation<T>& r, T& p, T& q) {
+  const T old = p;
+  p = fused(-conjugate(r.s), q, scaled(old, r.c));
+  q = fused(r.s, old, scaled(q, r.c));
+}
+
+// The pair i of a round in which everyone of an even number of players meets another one.
+__device__ void players(int count, int round, int i, int& p, int& q) {
+  const int others = count - 1;
+  p = i == 0 ? others : round + i;
+  q = round - i;
+  if (i > 0 && p >= others) p -= others;
+  if (q < 0) q += others;
+  if (p > q) {
+    const int larger = p;
+    p = q;
+    q = larger;
+  }
+}
+
+// order[j] = which of n values is the j-th, equal ones as they stand.
+template <class R, class Team>
+__device__ void rank_values(const Team& team, const R* values, int n, bool descending, int* order) {
+  for (int j = team.rank; j < n; j += team.size) {
+    int before = 0;
+    for (int i = 0; i < n; ++i) {
+      const bool is_before = descending ? values[i] > values[j] : values[i] < values[j];
+      before += is_before || (values[i] == values[j] && i < j);
+    }
+    order[before] = j;
+  }
+}
+
+// The largest part of the elements that a thread has seen, of the whole team: as a key.
+template <class Team>
+__device__ unsigned long long most_of_team(const Team& team, unsigned long long mine,
+                                           unsigned long long* shared) {
+  mine = most_of_lanes(mine);
+  if (team.rank == 0) *shared = 0;
+  team.sync();
+  if (team.lane == 0) atomicMax(shared, mine);
+  team.sync();
+  return *shared;
+}
+
+struct Eigh {
+  struct At {
+    int vectors, rotations, values, order, largest;
+  };
+  template <class T>
+  __host__ __device__ static Places places(const SmallMatrices& job, At* at) {
+    Places p;
+    const int n = job.rows + job.rows % 2, step = odd(n);
+    p.add<T>(n * step);
+    at->vectors = p.add<T>(job.out[1] ? n * step : 0);
+    at->rotations = p.add<Rotation<T>>(n / 2);
+    at->values = p.add<Real<T>>(n);
+    at->order = p.add<int>(n);
+    at->largest = p.add<unsigned long long>(1);
+    return p;
+  }
+
+  // Two-sided, all pairs of a round at once. A side that is odd gets a row and a column of zeros,
+  // which no rotation touches.
+  template <class T, class Team>
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+    using R = Real<T>;
+    const int n = job.rows, even = n + n % 2, step = odd(even), pairs = even / 2;
+    At at;
+    places<T>(job, &at);
+    T* const m = reinterpret_cast<T*>(shared);
+    T* const v = reinterpret_cast<T*>(shared + at.vectors);  // vectors as rows
+    auto* const turns = reinterpret_cast<Rotation<T>*>(shared + at.rotations);
+    R* const values = reinterpret_cast<R*>(shared + at.values);
+    int* const order = reinterpret_cast<int*>(shared + at.order);
+    const bool with_vectors = job.out[1] != nullptr;
+    const Source<T> a(job.a, i);
+    unsigned long long largest = 0;
+    for (int r = team.warp; r < even; r += team.warps) {
+      for (int c = team.lane; c < even; c += 32) {
+        T x{};
+        if (r < n && c < n) {
+          x = c <= r ? a(r, c) : conjugate(a(c, r));
+          const unsigned long long key = largest_key(x);
+          largest = key > largest ? key : largest;
+          if constexpr (ops::is_complex_v<T>) {
+            if (r == c) x.im = 0;
+          }
+        }
+        m[r * step + c] = x;
+        if (with_vectors) v[r * step + c] = from_real<T>(r == c);
+      }
+    }
+    largest =
+        most_of_team(team, largest, reinterpret_cast<unsigned long long*>(shared + at.largest));
+    if (largest >= infinity_key<R>()) {
+      if (team.rank == 0) fail(job, i);
+      team.sync();
+      return;
+    }
+    const int exponent = scale_exponent(of_key<R>(largest));
+    const R scale = power_of_two<R>(exponent);
+    for (int r = team.warp; r < n; r += team.warps) {
+      for (int c = team.lane; c < n; c += 32) m[r * step + c] = scaled(m[r * step + c], scale);
+    }
+    team.sync();
+    R squares = 0;
+    for (int r = 0; r < n; ++r) {
+      for (int c = team.lane; c < n; c += 32) squares += squared(m[r * step + c]);
+    }
+    const R small = sqrt(sum_of_lanes(squares)) * std::numeric_limits<R>::epsilon() / R(n);
+    team.sync();
+    bool turned = true;
+    for (int sweep = 0; turned && sweep < most_sweeps; ++sweep) {
+      turned = false;
+      for (int round = 0; round + 1 < even; ++round) {
+        bool mine = false;
+        for (int k = team.rank; k < pairs; k += team.size) {
+          int p, q;
+          players(even, round, k, p, q);
+          const T g = m[p * step + q];
+          Rotation<T> turn{1, T{}};
+          if (size_of(g) > small) {
+            turn = rotation(real(m[p * step + p]), real(m[q * step + q]), g);
+            mine = true;
+          }
+          turns[k] = turn;
+        }
+        if (!team.any(mine)) continue;
+        turned = true;
+        team.sync();
+        for (int k = team.warp; k < pairs; k += team.warps) {
+          int p, q;
+          players(even, round, k, p, q);
+          const Rotation<T> left = turns[k];
+          // Rows turn as conjugates of columns.
+          const Rotation<T> across{left.c, conjugate(left.s)};
+          for (int l = team.lane; l < pairs; l += 32) {
+            int s, t;
+            players(even, round, l, s, t);
+            const Rotation<T> right = turns[l];
+            T ps = m[p * step + s], pt = m[p * step + t], qs = m[q * step + s],
+              qt = m[q * step + t];
+            rotate(right, ps, pt);
+            rotate(right, qs, qt);
+            rotate(across, ps, qs);
+            rotate(across, pt, qt);
+            if (k == l && size_of(left.s) != 0) {
+              pt = qs = T{};
+              if constexpr (ops::is_complex_v<T>) ps.im = qt.im = 0;
+            }
+            m[p * step + s] = ps;
+            m[p * step + t] = pt;
+            m[q * step + s] = qs;
+            m[q * step + t] = qt;
+          }
+          if (with_vectors) {
+            for (int r = team.lane; r < n; r += 32) {
+              T x = v[p * step + r], y = v[q * step + r];
+              rotate(left, x, y);
+              v[p * step + r] = x;
+              v[q * step + r] = y;
+            }
+          }
+        }
+        team.sync();
+      }
+    }
+    if (turned && team.rank == 0) fail(job, i);
+    for (int j = team.rank; j < n; j += team.size) values[j] = real(m[j * step + j]);
+    team.sync();
+    rank_values(team, values, n, false, order);
+    team.sync();
+    R* const values_out = output<R>(job.out[0], i, n);
+    for (int j = team.rank; j < n; j += team.size) {
+      values_out[j] = values[order[j]] * power_of_two<R>(-exponent);
+    }
+    if (with_vectors) {
+      T* const out = output<T>(job.out[1], i, i64(n) * n);
+      for (int r = team.warp; r < n; r += team.warps) {
+        for (int c = team.lane; c < n; c += 32) out[r * n + c] = v[order[c] * step + r];
+      }
+    }
+    team.sync();
+  }
+};
+
+struct SVD {
+  struct At {
+    int vectors, reflectors, values, order, largest;
+  };
+  template <class T>
+  __host__ __device__ static Places places(const SmallMatrices& job, At* at) {
+    Places p;
+    const int m = max(job.rows, job.columns), n = min(job.rows, job.columns);
+    p.add<T>(n * odd(m));
+    at->vectors = p.add<T>(job.out[0] ? n * odd(n) : 0);
+    at->reflectors = p.add<Reflector<T>>(n);
+    at->values = p.add<Real<T>>(n);
+    at->order = p.add<int>(n);
+    at->largest = p.add<unsigned long long>(1);
+    return p;
+  }
+
+  // One-sided: w v = u s, of a wide matrix for its adjoint. Columns of w are made orthogonal; what
+  // rounding leaves of that where they are small or zero, the reflectors of w make good.
+  template <class T, class Team>
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+    using R = Real<T>;
+    const bool wide = job.rows < job.columns;
+    const int m = wide ? job.columns : job.rows, n = wide ? job.rows : job.columns;
+    const int step = odd(m), v_step = odd(n), even = n + n % 2, lane = team.lane;
+    At at;
+    places<T>(job, &at);
+    T* const w = reinterpret_cast<T*>(shared);
+    T* const v = reinterpret_cast<T*>(shared + at.vectors);
+    auto* const h = reinterpret_cast<Reflector<T>*>(shared + at.reflectors);
+    R* const values = reinterpret_cast<R*>(shared + at.values);
+    int* const order = reinterpret_cast<int*>(shared + at.order);
+    const bool with_vectors = job.out[0] != nullptr;
+    const Source<T> a(job.a, i);
+    unsigned long long largest = 0;
+    for (int r = team.warp; r < job.rows; r += team.warps) {
+      for (int c = lane; c < job.columns; c += 32) {
+        const T x = a(r, c);
+        const unsigned long long key = largest_key(x);
+        largest = key > largest ? key : largest;
+        w[wide ? r * step + c : c * step + r] = wide ? conjugate(x) : x;
+      }
+    }
+    if (with_vectors) {
+      for (int c = team.warp; c < n; c += team.warps) {
+        for (int r = lane; r < n; r += 32) {
+          v[c * v_step + r] = from_real<T>(r == c);
+        }
+      }
+    }
+    largest =
+        most_of_team(team, largest, reinterpret_cast<unsigned long long*>(shared + at.largest));
+    if (largest >= infinity_key<R>()) {
+      if (team.rank == 0) fail(job, i);
+      team.sync();
+      return;
+    }
+    const int exponent = scale_exponent(of_key<R>(largest));
+    const R scale = power_of_two<R>(exponent);
+    for (int c = team.warp; c < n; c += team.warps) {
+      for (int r = lane; r < m; r += 32) w[c * step + r] = scaled(w[c * step + r], scale);
+    }
+    team.sync();
+    // Nothing is left to be gained for columns this much shorter than others, in squares.
+    const R eps = std::numeric_limits<R>::epsilon(), negligible = eps * eps * eps * eps;
+    bool turned = true;
+    for (int sweep = 0; turned && sweep < most_sweeps; ++sweep) {
+      bool mine = false;
+      for (int round = 0; round + 1 < even; ++round) {
+        for (int k = team.warp; k < even / 2; k += team.warps) {
+          int p, q;
+          players(even, round, k, p, q);
+          if (q >= n) continue;
+          T x[per_lane], y[per_lane], g{};
+          R xx = 0, yy = 0;
+#pragma unroll
+          for (int b = 0; b < per_lane; ++b) {
+            const int r = lane + 32 * b;
+            x[b] = r < m ? w[p * step + r] : T{};
+            y[b] = r < m ? w[q * step + r] : T{};
+            xx += squared(x[b]);
+            yy += squared(y[b]);
+            g = fused(conjugate(x[b]), y[b], g);
+          }
+          xx = sum_of_lanes(xx);
+          yy = sum_of_lanes(yy);
+          g = sum_of_lanes(g);
+          if (!(squared(g) > xx * yy * (eps * eps * R(m)))) continue;
+          if (fmin(xx, yy) <= negligible * fmax(xx, yy)) continue;
+          mine = true;
+          const Rotation<T> turn = rotation(xx, yy, g);
+#pragma unroll
+          for (int b = 0; b < per_lane; ++b) {
+            const int r = lane + 32 * b;
+            rotate(turn, x[b], y[b]);
+            if (r < m) {
+              w[p * step + r] = x[b];
+              w[q * step + r] = y[b];
+            }
+            if (with_vectors && r < n) {
+              T s = v[p * v_step + r], t = v[q * v_step + r];
+              rotate(turn, s, t);
+              v[p * v_step + r] = s;
+              v[q * v_step + r] = t;
+            }
+          }
+        }
+        team.sync();
+      }
+      turned = team.any(mine);
+    }
+    if (turned && team.rank == 0) fail(job, i);
+    // The reflector that would remove a whole column knows its length.
+    for (int c = team.warp; c < n; c += team.warps) {
+      T x[per_lane];
+#pragma unroll
+      for (int b = 0; b < per_lane; ++b) {
+        const int r = lane + 32 * b;
+        x[b] = r < m ? w[c * step + r] : T{};
+      }
+      const R length = fabs(reflector<per_lane>(x, lane, m, 0).beta);
+      if (lane == 0) values[c] = length;
+    }
+    team.sync();
+    rank_values(team, values, n, true, order);
+    team.sync();
+    R* const s = output<R>(job.out[1], i, n);
+    for (int j = team.rank; j < n; j += team.size) {
+      s[j] = values[order[j]] * power_of_two<R>(-exponent);
+    }
+    if (with_vectors) {
+      reflect<per_lane, T>(team, w, m, n, step, order, h);
+      T* const u = output<T>(job.out[0], i, i64(job.rows) * job.left);
+      T* const vh = output<T>(job.out[2], i, i64(job.right) * job.columns);
+      form_q<per_lane, T>(team, w, m, n, step, order, h, wide ? job.right : job.left,
+                          [&](int r, int c, T x) {
+                            if (c < n && h[c].beta < 0) x = -x;
+                            if (wide) {
+                              vh[c * job.columns + r] = conjugate(x);
+                            } else {
+                              u[r * job.left + c] = x;
+                            }
+                          });
+      for (int j = team.warp; j < n; j += team.warps) {
+        for (int r = lane; r < n; r += 32) {
+          const T x = v[order[j] * v_step + r];
+          if (wide) {
+            u[r * job.left + j] = x;
+          } else {
+            vh[j * job.columns + r] = conjugate(x);
+          }
+        }
+      }
+    }
+    team.sync();
+  }
+};
+
+// ---- launches -----------------------------------------------------------------------------------
+
+constexpr int most_threads = 1024, teams_of_a_block = 4;
+
+template <class Factorisation, class T, bool is_block>
+__global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_block)
+    each_matrix(const __grid_constant__ SmallMatrices job) {
+  extern __shared__ __align__(16) char memory[];
+  const Team<is_block> team;
+  const int teams = is_block ? 1 : teams_of_a_block, mine = is_block ? 0 : threadIdx.x / 32;
+  char* const shared = memory + mine * job.shared_bytes;
+  for (i64 i = i64(blockIdx.x) * teams + mine; i < job.count; i += i64(gridDim.x) * teams) {
+    Factorisation::template run<T>(team, job, i, shared);
+  }
+}
+
+// `work` are the elements of one matrix in shared memory.
+template <class Factorisation, class T>
+bool launch_each(SmallMatrices job, const Places& places, int work, const char* verb) {
+  job.shared_bytes = places.bytes;
+  const bool is_block = work > 256;
+  const int teams = is_block ? 1 : teams_of_a_block;
+  const int bytes = places.bytes * teams;
+  if (static_cast<std::size_t>(bytes) > properties().shared_bytes_opt_in) return false;
+  const void* const kernel =
+      is_block ? reinterpret_cast<const void*>(&each_matrix<Factorisation, T, true>)
+               : reinterpret_cast<const void*>(&each_matrix<Factorisation, T, false>);
+  if (static_cast<std::size_t>(bytes) > properties().shared_bytes_per_block) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), verb);
+  }
+  // From 32 a side on a warp has one pair of columns of a rotation, or two.
+  const int threads = !is_block     ? 32 * teams_of_a_block
+                      : work < 1024 ? 256
+                      : work < 1600 ? 512
+                                    : most_threads;
+  constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
+  const auto blocks = static_cast<unsigned>(std::min((job.count - 1) / teams + 1, most_blocks));
+  void* arguments[] = {&job};
+  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(threads)), arguments,
+                         static_cast<std::size_t>(bytes), stream()),
+        verb);
+  return true;
+}
+
+bool is_small(const SmallMatrices& job, int most = most_side) {
+  return job.rows <= most && job.columns <= most;
+}
+
+}  // namespace
+
+bool solve_small(DType dtype, SmallMatrices job) {
+  // Of many sides there would be little room for the matrix.
+  if (!is_small(job) || job.sides > 4 * most_side) return false;
+  return for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    int at;
+    return launch_each<Solve, T>(job, Solve::places<T>(job, &at), job.rows * (job.rows + job.sides),
+                                 "solve");
+  });
+}
+
+bool determinant_small(DType dtype, SmallMatrices job) {
+  if (!is_small(job)) return false;
+  return for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    int at;
+    return launch_each<Determinant, T>(job, Determinant::places<T>(job, &at), job.rows * job.rows,
+                                       "determinant");
+  });
+}
+
+bool cholesky_small(DType dtype, SmallMatrices job) {
+  if (!is_small(job)) return false;
+  return for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return launch_each<Cholesky, T>(job, Cholesky::places<T>(job), job.rows * job.rows, "cholesky");
+  });
+}
+
+bool qr_small(DType dtype, SmallMatrices job) {
+  if (!is_small(job, most_side_of_qr)) return false;
+  return for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    int at;
+    const int work = job.rows * job.columns;
+    if (job.rows <= most_side) {
+      return launch_each<QR<2>, T>(job, QR<2>::places<T>(job, &at), work, "qr");
+    }
+    return launch_each<QR<4>, T>(job, QR<4>::places<T>(job, &at), work, "qr");
+  });
+}
+
+bool eigh_small(DType dtype, SmallMatrices job) {
+  if (!is_small(job)) return false;
+  return for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    Eigh::At at;
+    return launch_each<Eigh, T>(job, Eigh::places<T>(job, &at), job.rows * job.rows, "eigh");
+  });
+}
+
+bool svd_small(DType dtype, SmallMatrices job) {
+  if (!is_small(job)) return false;
+  return for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    SVD::At at;
+    return launch_each<SVD, T>(job, SVD::places<T>(job, &at), job.rows * job.columns, "svd");
+  });
+}
+
+void determinant_of_factors(DType dtype, const char* factors, const std::int64_t* pivots,
+                            std::int64_t n, const SmallMatrices& job) {
+  const auto blocks = static_cast<unsigned>(std::min(job.count, std::int64_t{1} << 30));
+  for_floating(dtype, [&](auto zero) {
+    determinants_of_factors<decltype(zero)>
+        <<<blocks, 32, 0, stream()>>>(factors, reinterpret_cast<const i64*>(pivots), n, job);
+  });
+  check_launch("determinant");
+}
+
+}  // namespace arrayx::cuda
