@@ -477,17 +477,17 @@ def sliding_products(x: Array, kernel: Array, mode: str, name: str) -> Array:
         padded, kernel = xp.astype(padded, xp.int64), xp.astype(kernel, xp.int64)
     # A zero beyond the ends adds nothing, unless an infinity or NaN of the kernel meets it.
     finite = bool(xp.all(xp.isfinite(kernel)))
-    # Windows are gathered in blocks of bounded size, each a matrix for one product.
+    # Windows are gathered in blocks of bounded size. Their products are added pairwise, which loses
+    # less than a matrix product does.
     rows = max(1, (1 << 18) // m)
     offsets = xp.arange(m, device=x.device)[None, :]
     parts = []
     for start in range(0, count, rows):
         starts = xp.arange(start, min(start + rows, count), device=x.device)[:, None]
         where = starts + offsets
-        if finite:
-            parts.append(xp.matmul(padded[where], kernel))
-        else:
-            inside = (where >= left) & (where < left + n)
-            parts.append(xp.sum(xp.where(inside, padded[where] * kernel, 0), axis=1))
+        products = padded[where] * kernel
+        if not finite:
+            products = xp.where((where >= left) & (where < left + n), products, 0)
+        parts.append(xp.sum(products, axis=1, dtype=products.dtype))
     result = xp.concat(parts)
     return result != 0 if dtype == xp.bool else result
