@@ -3,6 +3,14 @@
 Examples in docstrings assume ``import arrayx as xp``.
 """
 
+try:
+    from . import _core as _core
+except ImportError as error:
+    raise ImportError(
+        f"arrayx's compiled part does not stand beside its Python files in {__path__[0]}. In a source "
+        "tree these hide the installed package: start Python elsewhere, or as `python -P`."
+    ) from error
+
 from . import _array_methods as _array_methods
 from . import fft as fft
 from . import linalg as linalg

@@ -35,7 +35,7 @@ def take(x: Array, indices: Array | int, /, *, axis: int | None = None) -> Array
     Raises
     ------
     IndexError
-        If an index or the axis is out of range.
+        If an index or the axis is out of range; on a GPU an index where the host waits next.
     ValueError
         If `axis` is None and `x` is not one-dimensional.
     TypeError
@@ -72,7 +72,7 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     Raises
     ------
     IndexError
-        If an index or the axis is out of range.
+        If an index or the axis is out of range; on a GPU an index where the host waits next.
     ValueError
         If the shapes do not fit.
     TypeError

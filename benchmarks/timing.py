@@ -86,6 +86,18 @@ def bound_names(case: Case, library: Library, store: Store) -> tuple[str, dict[s
     """Return a library's statement, and what the names in it stand for."""
     statement, views = case.spelling(library.name)
     names = {"xp": library.xp, **store.operands(case, library)}
+    if library.compiled and views:
+        lines = [f"{name} = {expression}" for name, expression in views.items()]
+        if case.changes:
+            lines += [statement, f"return {case.changes}"]
+        else:
+            lines += [f"return {statement}"]
+        operands = ", ".join(case.operands)
+        exec("\n    ".join([f"def function({operands}):", *lines]), names)
+        names["function"] = library.compiled(names["function"])
+        names.pop("__builtins__", None)
+        call = f"function({operands})"
+        return f"{case.changes} = {call}" if case.changes else call, names
     for name, expression in views.items():
         names[name] = eval(expression, names)
     names.pop("__builtins__", None)

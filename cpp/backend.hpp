@@ -102,6 +102,9 @@ class Backend {
   virtual void copy_to_host(const Array& contiguous, void* host) = 0;
   virtual void copy_from_host(const void* host, const Array& contiguous) = 0;
   virtual void synchronize() = 0;
+  // Lets the CPU use the memory of a storage at the address that it has from now on, once the work
+  // queued before is done; false if it cannot.
+  virtual bool share_with_host(Storage& /*storage*/) { return false; }
   // Puts the device's work in order with that of a stream of another library, by its handle: what
   // the engine does from now on comes after what the stream was given, or the other way round.
   virtual void wait_for(std::uintptr_t /*stream*/) {}
@@ -146,6 +149,13 @@ class Backend {
                       std::span<const bool> reduced, const Operand* center, const Operand& out) = 0;
   // Whether reduce() takes sum_squared_deviations without a center, for those from the mean.
   virtual bool finds_means() const { return false; }
+  // Variances, or standard deviations if `root`, over the dimensions marked in `reduced`: the sums
+  // of squared deviations from the mean, divided. They are computed in float64; out has the kept
+  // shape and a real floating dtype, as `in` has. False from an engine that composes them.
+  virtual bool deviation(const Operand& /*in*/, std::span<const bool> /*reduced*/,
+                         double /*divisor*/, bool /*root*/, const Operand& /*out*/) {
+    return false;
+  }
   // Position of the first largest (smallest) along `axis`, NaN counting as such; out is int64 of
   // the kept shape. in.shape[axis] > 0.
   virtual void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) = 0;
@@ -162,8 +172,9 @@ class Backend {
   virtual void gather(const Operand& in, const Operand& offsets, const Operand& out) = 0;
   // gather() by one index array of `out`'s leading dimensions, whose offsets are
   // normalise(index) * stride for index in [-n, n), without an array of them. False when an index
-  // is out of bounds, with the first such index in `bad` and `out` undefined; nothing from an
-  // engine that has no such loop.
+  // is out of bounds, with the first such index in `bad` and `out` undefined; an engine that does
+  // not wait for its device throws IndexError where it next does instead. Nothing from an engine
+  // that has no such loop.
   virtual std::optional<bool> gather_indexed(const Operand& /*in*/, const Operand& /*index*/,
                                              std::int64_t /*n*/, std::int64_t /*stride*/,
                                              const Operand& /*out*/, std::int64_t* /*bad*/) {

@@ -76,6 +76,13 @@ class Draw(random.Random):
         return self.layout(self.values(shape, dtype or self.choice(DTYPES)))
 
 
+def finished(result=None):
+    """A result, when the default device has done its work: an index array that was out of bounds on
+    a GPU is an error here, and on the CPU before."""
+    _core.synchronize()
+    return result
+
+
 class OnDevice:
     """Memory of a device in a layout of NumPy's, the way another library would hand it over."""
 

@@ -257,3 +257,46 @@ def test_complex_arithmetic(name, dtype):
             assert error <= 4, f"{name}({ai!r}, {bi!r}) = {gi!r}: {float(error)} ulp"
     finally:
         mpmath.mp.prec = 200
+
+
+def powers_of_phase(dtype, phase):
+    """Bases everywhere and near 1, and exponents that give powers of about that phase."""
+    rng = np.random.default_rng(9)
+    n = 60
+    turn = np.exp(1j * rng.uniform(-math.pi, math.pi, n))
+    reach = 30 if dtype == np.complex64 else 900
+    near = 2.0 ** rng.uniform(-23 if dtype == np.complex64 else -52, -1, (2, n))
+    real = 2.0 ** rng.uniform(-reach, reach, n)
+    bases = np.concatenate(
+        [2.0 ** rng.uniform(-reach, reach, n) * turn, turn * (1 + near[0]),
+         1 + near[0] - 1j * near[1], rng.choice([-1, 1j, -1j], n), real, 1 - near[0] / 2]
+    ).astype(dtype)  # fmt: skip
+    exponents = []
+    for base in bases:
+        wanted = mpmath.mpc(rng.uniform(-9, 9), phase * rng.uniform(0.5, 1) * rng.choice([-1, 1]))
+        exponents.append(complex(wanted / mpmath.log(exact(base, dtype))))
+    with np.errstate(over="ignore"):
+        return bases, np.asarray(exponents).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("phase", [1, 100, 2e3, 1e4, 1e6, 1e9, 1e15, 1e22])
+def test_complex_pow(dtype, phase):
+    real = np.float32 if dtype == np.complex64 else np.float64
+    mpmath.mp.prec = 400
+    try:
+        z, w = powers_of_phase(dtype, phase)
+        got = np.asarray(xp.pow(xp.asarray(z), xp.asarray(w)))
+        compared = 0
+        for zi, wi, gi in zip(z, w, got, strict=True):
+            # Rounding a large exponent may have taken its power out of the range.
+            exponent = exact(wi, dtype) * mpmath.log(exact(zi, dtype))
+            if not np.isfinite(wi) or abs(exponent.real) > 0.99 * math.log(np.finfo(real).max):
+                continue
+            compared += 1
+            reference = mpmath.exp(exponent)
+            error = abs(exact(gi, dtype) - reference) / ulp(abs(reference), real)
+            assert error <= 4, f"pow({zi!r}, {wi!r}) = {gi!r}, not {reference}: {float(error)} ulp"
+        assert compared > 100
+    finally:
+        mpmath.mp.prec = 200

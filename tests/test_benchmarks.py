@@ -9,6 +9,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +130,27 @@ def test_changing_an_operand_does_not_reach_another_library() -> None:
     settings = timing.Settings(3, 1e-5)
     outcome = timing.time_case(case, few_libraries(), settings, timing.Store(), 1.0)
     assert not outcome.wrong and set(outcome.seconds) == {"arrayx", "NumPy"}
+
+
+def test_what_is_compiled_makes_its_views_itself() -> None:
+    ours, peer = few_libraries()
+    calls: list[int] = []
+
+    def compiled(function: Any) -> Any:
+        def call(*operands: Any) -> Any:
+            calls.append(len(operands))
+            return function(*operands)
+
+        return call
+
+    store, compared = timing.Store(), [ours, replace(peer, compiled=compiled)]
+    for case in FAMILIES["strided"](SMALL):
+        if not case.views:
+            continue
+        outcome = timing.Timing(case)
+        timing.checked_timers(case, compared, store, outcome)
+        assert (outcome.wrong, outcome.lacking) == ({}, {}), case.name
+        assert calls.pop() == len(case.operands) and not calls
 
 
 @pytest.mark.parametrize("n", [0, 1, 16, 1000, 1024, 16384, 3 << 20])

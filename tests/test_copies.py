@@ -48,11 +48,12 @@ def test_transposes_of_every_size(dtype):
                 )
 
 
-# Results past the caches: about 20 MiB, at pitches that are and are not multiples of a line.
+# Results past the caches, whichever they are: those of copies of more than 32 MiB are written so.
+# At pitches that are and are not multiples of a line.
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("columns", [4096, 1031, 300])
 def test_large_copies(dtype, columns):
-    rows = 40 * 2**20 // np.dtype(dtype).itemsize // columns + 1
+    rows = 48 * 2**20 // np.dtype(dtype).itemsize // columns + 1
     a = counted((rows, columns), dtype)
     x = xp.asarray(a)
     views = [
@@ -77,7 +78,7 @@ def test_large_copies(dtype, columns):
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("order", [(1, 2, 0), (2, 1, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1)])
 def test_large_permutations(dtype, order):
-    side = 264 if np.dtype(dtype).itemsize == 1 else 130
+    side = round((34 * 2**20 / np.dtype(dtype).itemsize) ** (1 / 3))
     a = counted((side + 1, side, side + 7), dtype)
     expected = np.ascontiguousarray(a.transpose(order))
     result = np.asarray(xp.asarray(xp.permute_dims(xp.asarray(a), order), copy=True))
@@ -167,7 +168,7 @@ def test_operands_that_repeat_from_row_to_row():
 @pytest.mark.parametrize("row", [16, 100, 512, 3000])
 def test_large_permutations_of_whole_rows(dtype, row):
     columns = max(1, row // np.dtype(dtype).itemsize)
-    a = counted((7, 70, 20 * 2**20 // (490 * row) + 1, columns), dtype)
+    a = counted((7, 70, 34 * 2**20 // (490 * row) + 1, columns), dtype)
     x = xp.asarray(a)
     for order in ((0, 2, 1, 3), (2, 1, 0, 3), (1, 0, 2, 3)):
         expected = np.ascontiguousarray(a.transpose(order))

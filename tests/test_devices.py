@@ -254,8 +254,8 @@ def test_elements_are_read_and_written(cuda):
 
 def test_errors_keep_their_kinds(cuda):
     x = X.to_device(cuda)
-    with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 2"):
-        x[xp.asarray([0, 5], device=cuda)]
+    with pytest.raises(IndexError, match=r"index 5 is out of bounds for .* with size 2"):
+        x[xp.asarray([0, 5], device=cuda)].tolist()
     with pytest.raises(xp.linalg.LinAlgError):
         xp.linalg.solve(xp.zeros((2, 2), device=cuda), xp.ones(2, device=cuda))
     with pytest.raises(TypeError, match="bitwise_invert"):
@@ -468,7 +468,7 @@ def test_dlpack_between_devices(cuda):
     host = xp.from_dlpack(x.T, device="cpu")
     assert host.device == "cpu" and host.tolist() == X.T.tolist()
     same(xp.from_dlpack(x, device="cpu"), np.from_dlpack(x, device="cpu"))
-    with pytest.raises(BufferError, match="by a copy only"):
+    with pytest.raises(BufferError, match="whose address others know, without a copy"):
         xp.from_dlpack(x, device="cpu", copy=False)
     with pytest.raises(BufferError, match="by a copy only"):
         xp.from_dlpack(X, device=cuda, copy=False)
@@ -476,6 +476,23 @@ def test_dlpack_between_devices(cuda):
         BufferError, match=r"cannot export an array on cuda:0 to DLPack's device \(4"
     ):
         x.__dlpack__(dl_device=(4, 0))
+
+
+def test_dlpack_lends_memory_to_the_cpu(cuda):
+    x = X.to_device(cuda)
+    part = x[:, 1:]
+    x += 1
+    host = xp.from_dlpack(part, device="cpu", copy=False)
+    assert host.device == "cpu"
+    same(host, np.asarray([[2.0, 3.0], [5.0, 6.0]]))
+    host[0, 0] = 9
+    assert x.tolist() == [[1, 9, 3], [4, 5, 6]] and part.tolist() == [[9, 3], [5, 6]]
+    x *= 2
+    _core.synchronize(cuda)
+    same(host, np.asarray([[18.0, 6.0], [10.0, 12.0]]))
+    again = np.from_dlpack(x, device="cpu", copy=False)
+    del x, part
+    same(host, again[:, 1:])
 
 
 def test_dlpack_streams(cuda):

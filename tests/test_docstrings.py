@@ -10,6 +10,8 @@ import arrayx.lib.stride_tricks
 import arrayx.memory
 import arrayx.testing
 
+pytestmark = pytest.mark.cpu  # what is printed names other devices
+
 FUNCTIONS = {
     name: getattr(arrayx, name)
     for name in arrayx.__all__

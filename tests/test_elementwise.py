@@ -5,6 +5,7 @@ their limits. The special cases that the standard lists are in test_special_case
 import math
 import operator
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -765,3 +766,42 @@ def test_negation_and_conjugation_flip_every_sign(dtype):
     x = np.asarray(xp.conj(ours(a)))
     assert (np.signbit(x.real) == np.signbit(a.real)).all()
     assert (np.signbit(x.imag) != np.signbit(a.imag)).all()
+
+
+# Rows of the operands: one element for all, each next to the last, every second.
+SPACINGS = {
+    "repeated": lambda x, columns: x[:, :1],
+    "next": lambda x, columns: x[:, :columns],
+    "second": lambda x, columns: x[:, 1 : 2 * columns : 2],
+    "one": lambda x, columns: x[:1, :1],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "maximum"])
+def test_rows_that_repeat_an_element_or_skip_some(name, dtype):
+    draw, f = Draw(5), getattr(xp, name)
+    a, b = draw.values((13, 300), dtype), draw.values((13, 300), dtype)
+    for columns in (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 100, 150):
+        for first, second in product(SPACINGS.values(), SPACINGS.values()):
+            u, v = first(ours(a), columns), second(ours(b), columns)
+            plain = [
+                ours(np.ascontiguousarray(np.broadcast_to(first(a, columns), (13, columns)))),
+                ours(np.ascontiguousarray(np.broadcast_to(second(b, columns), (13, columns)))),
+            ]
+            expected = np.asarray(f(*plain))
+            if f(u, v).shape == expected.shape:
+                same(f(u, v), expected)
+            if name == "subtract":
+                plain[0] -= v
+                same(plain[0], expected)
+
+
+@pytest.mark.parametrize("columns", [64, 3000])
+def test_long_rows_that_repeat_an_element_or_skip_some(columns):
+    """Results past the caches, and shared among threads."""
+    a = np.arange(9 * 2**20 // columns * 2 * columns, dtype="float32").reshape(-1, 2 * columns)
+    x = ours(a)
+    same(x[:, ::2] + x[:, 1::2], a[:, ::2] + a[:, 1::2])
+    same(x[:, :columns] * x[:, 7:8], a[:, :columns] * a[:, 7:8])
+    same(x[:, 5:6] - x[:, ::2], a[:, 5:6] - a[:, ::2])

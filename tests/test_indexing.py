@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strided import DTYPES, Draw, ours, same, shares_memory
+from strided import DTYPES, Draw, finished, ours, same, shares_memory
 
 import arrayx as xp
 
@@ -83,7 +83,7 @@ def test_any_key_reads_what_numpy_reads(seed):
     key = draw_key(draw, a.shape)
     expected = attempt(lambda: np.asarray(a[key], dtype=a.dtype))
     whole = ours(a)
-    x = attempt(lambda: whole[our_key(key)])
+    x = attempt(lambda: finished(whole[our_key(key)]))
     if isinstance(expected, type):
         assert x is expected
         return
@@ -212,8 +212,8 @@ def test_picks_from_arrays_beyond_the_caches(dtype):
         for place in [0, 69_990, 70_000]:
             bad = key.copy()
             bad[place] = n
-            with pytest.raises(IndexError, match=f"index {n} is out of bounds for axis 0"):
-                ours(a)[ours(bad)]
+            with pytest.raises(IndexError, match=out_of_bounds(n, 0, n)):
+                finished(ours(a)[ours(bad)])
     rows = draw.numpy.integers(-70_000, 70_000, 5000)
     for width in [1, 3, 7, 16, 30]:
         table = a[: 70_000 * width].reshape(70_000, width)
@@ -261,19 +261,20 @@ def test_masks_of_size_zero_match_any_dimension():
     assert xp.asarray(5)[xp.asarray(False)].shape == (0,)
 
 
+def out_of_bounds(index, axis, size):
+    """What an error says of an element of an index array; one from a GPU does not know the axis."""
+    return rf"index {index} is out of bounds for (axis {axis}|an axis) with size {size}\b"
+
+
 X = (3, 4)
 BAD_READS = [
     ((1, 2, 3), IndexError, "too many indices: array has 2 dimensions but the key names 3"),
     ((..., ...), IndexError, "only one ellipsis"),
     ((0, 4), IndexError, "index 4 is out of bounds for axis 1 with size 4"),
     ((-4,), IndexError, "index -4 is out of bounds for axis 0 with size 3"),
-    ((xp.asarray([0, 5, 9]),), IndexError, "index 5 is out of bounds for axis 0 with size 3"),
-    ((0, xp.asarray([-5])), IndexError, "index -5 is out of bounds for axis 1 with size 4"),
-    (
-        (xp.asarray([2**63 + 7], dtype=xp.uint64),),
-        IndexError,
-        "index 9223372036854775815 is out of bounds for axis 0 with size 3",
-    ),
+    ((xp.asarray([0, 5, 9]),), IndexError, out_of_bounds(5, 0, 3)),
+    ((0, xp.asarray([-5])), IndexError, out_of_bounds(-5, 1, 4)),
+    ((xp.asarray([2**63 + 7], dtype=xp.uint64),), IndexError, out_of_bounds(2**63 + 7, 0, 3)),
     ((xp.ones((3, 5), dtype=xp.bool),), IndexError, r"mask of shape \(3, 5\).*axis 1"),
     ((xp.ones((3, 4, 1), dtype=xp.bool),), IndexError, "too many indices"),
     ((xp.asarray([0, 1]), xp.asarray([0, 1, 2])), IndexError, "do not broadcast together"),
@@ -286,7 +287,7 @@ BAD_READS = [
 def test_a_bad_key_is_refused_and_nothing_written(key, error, words):
     x = xp.ones(X)
     with pytest.raises(error, match=words):
-        x[key]
+        finished(x[key])
     with pytest.raises(error, match=words):
         x[key] = 5.0
     assert xp.all(x == 1)
@@ -400,10 +401,10 @@ def test_bad_arguments_of_take():
     x = xp.ones((2, 3))
     with pytest.raises(ValueError, match="axis must be given"):
         xp.take(x, xp.asarray([0]))
-    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 1 with size 3"):
-        xp.take(x, xp.asarray([0, 3]), axis=1)
-    with pytest.raises(IndexError, match="index -3 is out of bounds for axis 0 with size 2"):
-        xp.take_along_axis(x, xp.asarray([[-3]]), axis=0)
+    with pytest.raises(IndexError, match=out_of_bounds(3, 1, 3)):
+        finished(xp.take(x, xp.asarray([0, 3]), axis=1))
+    with pytest.raises(IndexError, match=out_of_bounds(-3, 0, 2)):
+        finished(xp.take_along_axis(x, xp.asarray([[-3]]), axis=0))
     for function in (xp.take, xp.take_along_axis):
         with pytest.raises(TypeError, match="float64"):
             function(x, xp.ones((1, 1)), axis=0)

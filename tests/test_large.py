@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from strided import INTEGERS, Draw, alike, near, ours, same
+from strided import INTEGERS, Draw, alike, finished, near, ours, same
 
 import arrayx as xp
 
@@ -252,7 +252,7 @@ class TestGathers:
             lambda: x.__setitem__(ours(i), 1),
         ):
             with pytest.raises(IndexError, match=rf"index {bad} is out"):
-                call()
+                finished(call())
         assert bool(xp.all(x == xp.arange(300_000)))
 
 

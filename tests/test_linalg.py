@@ -304,6 +304,68 @@ def test_svd_factors(stack, full):
     np.testing.assert_allclose(vh @ adjoint(vh), unit(vh @ adjoint(vh)), atol=tolerance(a))
 
 
+# What rotations in several lanes at once must not mistake: zeros, ranks below full, equal values,
+# rows of very different sizes, numbers whose squares are lost.
+def awkward_matrices(m, n, dtype):
+    rng = np.random.default_rng(m + 100 * n)
+    a = rng.standard_normal((m, n))
+    tiny = np.finfo(dtype).smallest_normal
+    large = np.finfo(dtype).max
+    graded = a * 10.0 ** -np.arange(m)[:, None]
+    repeated = np.eye(m, n) * 3 + 1e-12 * a
+    return [
+        a,
+        np.zeros((m, n)),
+        np.ones((m, n)),
+        a[:, :1] * a[:1, :],
+        np.eye(m, n),
+        repeated,
+        graded,
+        a * (tiny * 1000),
+        a * (large / 1000),
+        -np.eye(m, n),
+        1.0 + 1e-9 * a,
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("m", "n"), [(1, 1), (2, 2), (3, 3), (4, 4), (7, 3), (3, 7), (16, 16), (30, 9)]
+)
+def test_values_of_stacks_of_small_matrices(m, n, dtype):
+    a = np.asarray(awkward_matrices(m, n, dtype)).astype(dtype)
+    scale = np.max(np.abs(a), axis=(-2, -1), keepdims=True)
+    unitary = a.astype("float64") / np.where(scale == 0, 1, scale)
+    near = {"rtol": 0, "atol": 10 * max(m, n) * np.finfo(dtype).eps}
+    values = host(xp.linalg.svdvals(xp.asarray(a))) / np.where(scale == 0, 1, scale)[..., 0]
+    np.testing.assert_allclose(values, np.linalg.svd(unitary, compute_uv=False), **near)
+    if max(m, n) <= 8:  # each by itself is the same to the last bit
+        together = host(xp.linalg.svdvals(xp.asarray(a)))
+        for x, expected in zip(a, together, strict=True):
+            np.testing.assert_array_equal(host(xp.linalg.svdvals(xp.asarray(x))), expected)
+    if m != n:
+        return
+    a, unitary = a + adjoint(a) / 2, unitary + adjoint(unitary) / 2
+    a, unitary = (
+        np.tril(a) + adjoint(np.tril(a, -1)),
+        np.tril(unitary) + adjoint(np.tril(unitary, -1)),
+    )
+    values = host(xp.linalg.eigvalsh(xp.asarray(a))) / np.where(scale == 0, 1, scale)[..., 0]
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(unitary), **near)
+    order = np.random.default_rng(0).permutation(len(a))
+    shuffled = host(xp.linalg.eigvalsh(xp.asarray(a[order])))
+    np.testing.assert_array_equal(shuffled, host(xp.linalg.eigvalsh(xp.asarray(a)))[order])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("function", [xp.linalg.eigvalsh, xp.linalg.svdvals])
+def test_small_matrices_that_are_not_finite_are_named(function, bad):
+    a = np.tile(np.eye(4), (20, 1, 1))
+    a[13, 2, 1] = bad
+    with pytest.raises(xp.linalg.LinAlgError, match="13"):
+        function(xp.asarray(a))
+
+
 # ---- ranks and pseudo-inverses ------------------------------------------------------------------------
 
 

@@ -212,6 +212,39 @@ def test_many_vectors(dtype, n):
     assert xp.all(result == xp.vecdot(xp.asarray(a), xp.asarray(b)))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [8191, 8192, 8193, 30_000, 100_003])
+def test_products_of_long_vectors(n, dtype):
+    a, b = random((3, n), dtype, 1), random((3, n), dtype, 2)
+    expected = (a.astype("longdouble") * b).sum(-1)
+    result = xp.vecdot(xp.asarray(a), xp.asarray(b))
+    size = np.abs(a.astype("longdouble") * b).sum(-1)
+    assert np.all(np.abs(np.asarray(result) - expected) <= 100 * np.finfo(dtype).eps * size)
+
+
+@pytest.mark.cpu  # on a GPU they are cuBLAS's
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [8191, 8192, 8193, 30_000, 100_003])
+def test_long_vectors_are_added_in_one_order(n, dtype):
+    a, b = random((3, n), dtype, 1), random((3, n), dtype, 2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    result = xp.vecdot(x, y)
+    by_columns = (xp.asarray(np.asfortranarray(a)), xp.asarray(np.asfortranarray(b)))
+    assert xp.all(xp.vecdot(*by_columns) == result)
+    assert xp.all(xp.vecdot(x[:, None, :], y[None, :, :])[0, 0] == result[0])
+    assert x[0] @ y[0] == result[0]
+    assert xp.asarray(np.repeat(a[0], 2))[::2] @ y[0] == result[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize(("k", "n"), [(8, 8), (16, 16), (24, 24), (64, 9), (5, 40), (3, 7)])
+def test_tall_matrices(k, n, dtype):
+    a, b = random((3, 401, k), dtype, 1), random((k, n), dtype, 2)
+    close(xp.asarray(a) @ xp.asarray(b), a @ b)
+    close(xp.asarray(a)[:, ::-1, ::2] @ xp.asarray(b)[::2], a[:, ::-1, ::2] @ b[::2])
+    close(xp.asarray(np.asfortranarray(a[0])) @ xp.asarray(np.asfortranarray(b)), a[0] @ b)
+
+
 @given(hnp.arrays("int64", hnp.array_shapes(min_dims=2, max_dims=4, min_side=0)))
 def test_matrix_transpose(a):
     x = xp.matrix_transpose(xp.asarray(a))

@@ -124,6 +124,8 @@ REPORT = """
             results["sort"] = xp.sort(x, axis=0)
             results["argmax"] = xp.argmax(x)
             results["var"] = xp.var(x, axis=0)
+            flat = xp.reshape(x, (-1,))
+            results["vecdot"] = xp.vecdot(flat, flat[::-1])
         for name, r in results.items():
             digest[f"{name} {dtype}"] = hashlib.sha256(np.asarray(r).tobytes()).hexdigest()
     print(json.dumps(digest))

@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pages
+import pytest
+
+pytestmark = pytest.mark.cpu  # what is printed names other devices
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 

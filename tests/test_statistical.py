@@ -344,6 +344,19 @@ def test_variances_keep_their_digits_where_the_mean_is_large(shape, axis):
         near(x, root, np.dtype(dtype), tolerance, slack / np.maximum(root, 1e-9))
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [*LARGE_SHAPES, ((17, 3), 0), ((9, 8, 7, 6, 5), (0, 2, 4)), ((9, 8, 7), None)],
+)
+def test_variances_where_the_first_element_lies_far_off(shape, axis):
+    draw = Draw(3)
+    for dtype, tolerance in (("float32", 1), ("float64", 100)):
+        a = draw.numpy.standard_normal(shape).astype(dtype)
+        a.flat[0] = 1e4
+        exact = exact_variance(a, axis, 0, False)
+        near(xp.var(ours(a), axis=axis), exact, np.dtype(dtype), tolerance, 0)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_constant_has_no_variance(dtype):
     for shape, axis in [((100_001,), None), ((1001, 77), 0), ((1001, 77), 1), ((1, 1), None)]:

@@ -129,6 +129,7 @@ class TestAUsersProgram:
     def test_pyright_finds_mistakes(self, package, tmp_path):
         assert set(lines_that_pyright_refuses(MISTAKES, package, tmp_path)) == REFUSED
 
+    @pytest.mark.cpu  # the program names devices of its own
     def test_the_values_have_the_types_that_it_asserts(self, monkeypatch):
         checked = []
 

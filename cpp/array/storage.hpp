@@ -17,6 +17,7 @@ struct Storage {
   std::size_t bytes = 0;
   Device device;
   bool writable = true;
+  bool lent = false;                    // others know where its data are
   void (*deleter)(Storage*) = nullptr;  // frees data and the Storage itself
   void* context = nullptr;              // the deleter's own
 };

@@ -56,6 +56,8 @@ const Blas& blas() {
     find(b.dsyrk, "cblas_dsyrk");
     find(b.csyrk, "cblas_csyrk");
     find(b.zsyrk, "cblas_zsyrk");
+    find(b.sdot, "cblas_sdot");
+    find(b.ddot, "cblas_ddot");
     return b;
   }();
   return instance;

@@ -1,5 +1,7 @@
 #include "block_loop.hpp"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "parallel.hpp"
@@ -18,6 +20,25 @@ inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an
 // their blocks then fit an L1: x[:, ::2] + y[:, ::2] takes half to four fifths of its time with 8
 // KiB.
 inline constexpr int packed_bytes = 2048;
+
+// Bytes of operands and result from which on they come from memory.
+inline constexpr std::int64_t large_from = std::int64_t{1} << 24;
+
+// Bytes of the lines, or parts of them, that hold operand k's elements.
+std::int64_t bytes_touched(const Plan& plan, int k, int itemsize) {
+  std::int64_t elements = 1, nearest = line_bytes / itemsize;
+  for (int d = 0; d < plan.ndim(); ++d) {
+    const std::int64_t stride = magnitude(plan.stride[k][d]);
+    if (stride == 0) continue;
+    elements *= plan.size[d];
+    nearest = std::min(nearest, stride);
+  }
+  return elements * nearest * itemsize;
+}
+bool copy_past_the_caches(const Plan& plan, int itemsize) {
+  return past_the_caches(bytes_touched(plan, 0, itemsize) + bytes_touched(plan, 1, itemsize),
+                         plan.count() * itemsize);
+}
 
 // Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer
 // can hold a packed block and the other half its cast.
@@ -179,6 +200,18 @@ void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t
 
 }  // namespace
 
+bool past_the_caches(std::int64_t touched, std::int64_t written) {
+  static const std::int64_t last_cache = [] {
+    std::int64_t bytes = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 where it is not known
+#endif
+    // Other processes have their share of it, and of a large one other cores.
+    return std::clamp(bytes, std::int64_t{1} << 24, std::int64_t{1} << 26);
+  }();
+  return touched > last_cache && written > last_cache / 4;
+}
+
 void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
               const Dims& sizes, int itemsize) {
   // The dimensions that are walked, innermost last; a transposing pair goes to the kernel together.
@@ -238,9 +271,10 @@ namespace {
 class BlockLoop {
  public:
   BlockLoop(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
-            std::int64_t arithmetic)
+            std::int64_t arithmetic, std::optional<Op> op)
       : plan_(plan), operands_(operands), kernel_(kernel), total_(plan.count()) {
     direct_ = plan.kind == LoopKind::contiguous;
+    std::int64_t bytes_touched = 0;
     for (int k = 0; k <= out_; ++k) {
       const int size = itemsize(operands[k].memory);
       constant_[k] = k != out_;
@@ -249,6 +283,7 @@ class BlockLoop {
       direct_ &= constant_[k] || (!cast_[k] && plan.stride[k][0] == 1);
       largest_ = std::max({largest_, size, itemsize(operands[k].kernel)});
       bytes_per_element_ += constant_[k] ? 0 : size;
+      bytes_touched += cpu::bytes_touched(plan, k, size);
       any_constant_ |= constant_[k];
     }
     block_ = block_elements(largest_);
@@ -259,20 +294,21 @@ class BlockLoop {
     }
     // A large result goes past the caches, by way of a block in L1; not where it overwrites an
     // operand, whose lines have been fetched already.
-    streamed_ =
-        total_ * itemsize(operands[out_].memory) >= stream_from && plan.stride[out_][inner_] == 1;
+    streamed_ = past_the_caches(bytes_touched, total_ * itemsize(operands[out_].memory)) &&
+                plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
 
     for (int k = 0; k <= out_; ++k) {
       stride_[k] = plan.stride[k];
       for (std::int64_t& s : stride_[k]) s *= itemsize(operands[k].memory);
     }
+    if (op && !direct_) rows_kernel_ = rows_kernel(*op);
   }
 
   void run() {
     if (direct_) {
       run_direct();
-    } else if (rows_pay()) {
+    } else if (rows_kernel_ || rows_pay()) {
       run_rows();
     } else {
       run_boxes();
@@ -340,7 +376,7 @@ class BlockLoop {
   bool in_place(int k) const {
     return !cast_[k] && stride_[k][inner_] == itemsize(operands_[k].memory);
   }
-  bool large() const { return total_ * bytes_per_element_ >= stream_from; }
+  bool large() const { return total_ * bytes_per_element_ >= large_from; }
   // Whether operand k is the same for one row and the next.
   bool repeats(int k) const { return inner_ > 0 && stride_[k][inner_ - 1] == 0; }
 
@@ -368,6 +404,24 @@ class BlockLoop {
     return false;
   }
 
+  // The kernel that takes all operands where they lie, if there is one and it pays: rows of less
+  // than a line, and of less than streamed_bytes to a result that is streamed, go faster in blocks.
+  RowsKernel rows_kernel(Op op) const {
+    const std::int64_t row_bytes = plan_.size[inner_] * largest_;
+    if (out_ != 2 || plan_.kind == LoopKind::transposed || !in_place(out_) ||
+        row_bytes < (streamed_ ? streamed_bytes : line_bytes)) {
+      return nullptr;
+    }
+    Spacing spacing[2];
+    for (int k = 0; k < 2; ++k) {
+      const std::int64_t step = plan_.stride[k][inner_];
+      if (cast_[k] || step < 0 || step > 2) return nullptr;
+      spacing[k] = static_cast<Spacing>(step);
+    }
+    if (spacing[0] == Spacing::next && spacing[1] == Spacing::next) return nullptr;
+    return table_.rows(op, operands_[out_].kernel, spacing[0], spacing[1]);
+  }
+
   // An operand that is packed for every block and no wider or narrower than a result that is
   // packed, too: the result may overwrite it, which keeps the block's data within L1. -1 if there
   // is none.
@@ -389,6 +443,7 @@ class BlockLoop {
     const std::int64_t chunks_across = (columns - 1) / across + 1;
     bool packs = any_constant_;
     for (int k = 0; k <= out_; ++k) packs |= !constant_[k] && !in_place(k);
+    packs &= !rows_kernel_;
     const std::int64_t step = streamed_ ? std::min(block_, streamed_bytes / largest_)
                               : packs   ? packed_bytes / largest_
                                         : columns;
@@ -417,10 +472,11 @@ class BlockLoop {
         in_place_[k] = loop.in_place(k);
         step_[k] = loop.stride_[k][loop.inner_];
         next_[k] = loop.inner_ > 0 ? loop.stride_[k][loop.inner_ - 1] : 0;
-        // Rows that are not read again and come from memory, but for those long and untouched.
+        // Rows that are not read again and come from memory, but for those long and untouched, and
+        // stepped ones, which take up to half as long again so.
         fetched_[k] = loop.large() && (loop.streamed_ || !in_place_[k]) && !loop.constant_[k] &&
-                      !loop.repeats(k) && step_[k] > 0 && step_[k] <= line_bytes;
-        plain_ &= loop.constant_[k] || in_place_[k];
+                      !loop.repeats(k) && step_[k] == itemsize(loop.operands_[k].memory);
+        plain_ &= loop.rows_kernel_ || loop.constant_[k] || in_place_[k];
       }
       if (!in_place_[K_ - 1]) shared_ = loop.packed_for_once();
       plain_ &= !loop.streamed_;
@@ -460,12 +516,17 @@ class BlockLoop {
       const int out = K_ - 1;
       const void* in[plan_operands];
       for (int k = 0; k < out; ++k) in[k] = loop_.constant_[k] ? loop_.constants_[k] : at_[k];
-      for (std::int64_t r = 0; r < rows; ++r) {
-        loop_.kernel_(in, at_[out], n);
-        for (int k = 0; k < out; ++k) in[k] = static_cast<const char*>(in[k]) + next_[k];
-        at_[out] += next_[out];
+      char* target = at_[out];
+      for (int k = 0; k < K_; ++k) at_[k] += rows * next_[k];
+      if (loop_.rows_kernel_) {
+        loop_.rows_kernel_({{in[0], in[1]}, {next_[0], next_[1]}, target, next_[out], rows, n});
+        return;
       }
-      for (int k = 0; k < out; ++k) at_[k] += rows * next_[k];
+      for (std::int64_t r = 0; r < rows; ++r) {
+        loop_.kernel_(in, target, n);
+        for (int k = 0; k < out; ++k) in[k] = static_cast<const char*>(in[k]) + next_[k];
+        target += next_[out];
+      }
     }
 
     // After `rows` more rows of dimension d.
@@ -494,10 +555,17 @@ class BlockLoop {
       if (!in_place_[out]) {
         write(in, target, n);
       } else if (loop_.streamed_) {
-        loop_.kernel_(in, packed_[out], n);
+        compute(in, packed_[out], n);
         loop_.table_.stream(packed_[out], target, n * step_[out]);
       } else {
-        loop_.kernel_(in, target, n);
+        compute(in, target, n);
+      }
+    }
+    void compute(const void* const* in, char* to, std::int64_t n) {
+      if (loop_.rows_kernel_) {
+        loop_.rows_kernel_({{in[0], in[1]}, {0, 0}, to, 0, 1, n});
+      } else {
+        loop_.kernel_(in, to, n);
       }
     }
 
@@ -530,7 +598,7 @@ class BlockLoop {
     // n elements of operand k from p on as the kernel wants them. What has been packed for the
     // piece before is not packed again.
     const char* source(int k, const char* p, std::int64_t n) {
-      if (in_place_[k]) return p;
+      if (in_place_[k] || loop_.rows_kernel_) return p;
       const DType from = loop_.operands_[k].memory, to = loop_.operands_[k].kernel;
       const int size = itemsize(from);
       const std::int64_t s = step_[k];
@@ -747,6 +815,7 @@ class BlockLoop {
   const Plan& plan_;
   const LoopOperand* const operands_;
   const BlockKernel kernel_;
+  RowsKernel rows_kernel_ = nullptr;
   const KernelTable& table_ = kernels();
   const std::int64_t total_;
   const int out_ = plan_.operands - 1, inner_ = plan_.ndim() - 1;
@@ -762,8 +831,8 @@ class BlockLoop {
 }  // namespace
 
 void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
-                std::int64_t arithmetic) {
-  if (plan.kind != LoopKind::empty) BlockLoop(plan, operands, kernel, arithmetic).run();
+                std::int64_t arithmetic, std::optional<Op> op) {
+  if (plan.kind != LoopKind::empty) BlockLoop(plan, operands, kernel, arithmetic, op).run();
 }
 
 namespace {
@@ -772,7 +841,7 @@ namespace {
 // False where it is small, or where strips would not be a cache line wide.
 bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize) {
   const int n = plan.ndim(), inner = n - 1, tile = plan.tile_dim;
-  if (plan.kind != LoopKind::transposed || plan.count() * itemsize < stream_from ||
+  if (plan.kind != LoopKind::transposed || !copy_past_the_caches(plan, itemsize) ||
       plan.stride[0][tile] != 1 || plan.stride[1][inner] != 1 || plan.size[tile] < 16 ||
       plan.size[inner] * itemsize < line_bytes) {
     return false;
@@ -828,7 +897,7 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
 bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
-  if (total * itemsize < stream_from || plan.kind == LoopKind::transposed) return false;
+  if (plan.kind == LoopKind::transposed || !copy_past_the_caches(plan, itemsize)) return false;
   // Full vectors of one item reach memory as fast without; where they stay in the caches, faster.
   if (plan.stride[0][inner] == 0 && plan.size[inner] * itemsize >= 8 * line_bytes) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
@@ -910,7 +979,7 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   const std::int64_t total = plan.count(), work = 2 * total * itemsize;
   if (plan.kind == LoopKind::contiguous && plan.stride[0][0] == 1 && plan.stride[1][0] == 1) {
     const std::int64_t chunk = parallel_grain, bytes = total * itemsize;
-    const bool streamed = bytes >= stream_from;
+    const bool streamed = past_the_caches(2 * bytes, bytes);
     parallel_for((bytes + chunk - 1) / chunk, work, [&](std::int64_t c) {
       const std::int64_t count = std::min(chunk, bytes - c * chunk);
       if (!streamed) {

@@ -4,14 +4,18 @@
 // likewise.
 #pragma once
 
+#include <optional>
+
 #include "../operands.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 
 namespace arrayx::cpu {
 
-// Bytes of a result from which on it is written past the caches: more than a core's share of them.
-inline constexpr std::int64_t stream_from = std::int64_t{1} << 24;
+// Whether a loop that reads and writes `touched` bytes, `written` of them, better writes past the
+// caches: the result would not stay in the last one, and lines that are overwritten whole are then
+// not fetched. What stays there is written and read again at several times memory's speed.
+bool past_the_caches(std::int64_t touched, std::int64_t written);
 
 // Bytes that go past the caches at a time. The kernel writes them to L1 while the last ones leave
 // and the next operands arrive: x + y then runs at the speed of a loop written for streaming;
@@ -38,10 +42,11 @@ struct LoopOperand {
 };
 
 // kernel(in, out, n) over every element of the plan; operands in the plan's order, the output last.
-// `arithmetic`: the kernel's own time for an element, in bytes that could be moved meanwhile.
+// `arithmetic`: the kernel's own time for an element, in bytes that could be moved meanwhile. `op`:
+// the operation that the kernel is of, which may have others for rows.
 using BlockKernel = ElementwiseKernel;
 void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
-                std::int64_t arithmetic = 0);
+                std::int64_t arithmetic = 0, std::optional<Op> op = {});
 
 // out = in, both of `itemsize` bytes; the plan's operands are (in, out).
 void run_copy(const Plan& plan, const char* in, char* out, int itemsize);

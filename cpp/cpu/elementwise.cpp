@@ -76,7 +76,7 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
     operands[k].kernel = k == count ? result : input_dtype(op, k, compute);
     operands[k].data = all[k]->data + plan.base[k] * itemsize(all[k]->dtype);
   }
-  run_blocks(plan, operands, kernel, arithmetic(op, compute));
+  run_blocks(plan, operands, kernel, arithmetic(op, compute), op);
 }
 
 void elementwise_contiguous(Op op, DType compute, const void* const* inputs, void* out,

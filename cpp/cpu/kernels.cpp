@@ -25,6 +25,7 @@ namespace {
     level::fill_copy(table);         \
     level::fill_half(table);         \
     level::fill_reduce(table);       \
+    level::fill_rows(table);         \
     level::fill_sort(table);         \
     level::fill_matmul(table);       \
     level::fill_fft(table);          \

@@ -18,6 +18,18 @@ using ElementwiseKernel = void (*)(const void* const* in, void* out, std::int64_
 // elementwise kernels, so that one loop runs both.
 using CastKernel = ElementwiseKernel;
 
+// How the elements of an operand's rows lie: one for all, each next to the last, or every second.
+enum class Spacing { repeated, next, second };
+// out[r][i] = op(in[0][r][i], in[1][r][i]) over rows of n >= 1 elements of one dtype, contiguous in
+// the output; strides from row to row in bytes. `out` may be one of the inputs.
+struct RowsJob {
+  const void* in[2];
+  std::int64_t in_row[2];
+  void* out;
+  std::int64_t out_row, rows, n;
+};
+using RowsKernel = void (*)(const RowsJob& job);
+
 // out[r][c] = in[r][c] for rows × columns items of 1, 2, 4, 8 or 16 bytes; strides in bytes.
 struct Strides2D {
   std::int64_t row, column;
@@ -97,6 +109,8 @@ struct KernelTable {
   const char* isa = nullptr;
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
   CastKernel cast[dtype_count][dtype_count] = {};
+  // Null for operations and dtypes that have none.
+  RowsKernel (*rows)(Op op, DType dtype, Spacing a, Spacing b) = nullptr;
   CopyKernel copy[5] = {};
   StreamKernel stream = nullptr;
   void (*stream_fence)() = nullptr;
@@ -128,6 +142,7 @@ const KernelTable& kernels();
   void fill_copy(KernelTable& table);         \
   void fill_half(KernelTable& table);         \
   void fill_reduce(KernelTable& table);       \
+  void fill_rows(KernelTable& table);         \
   void fill_sort(KernelTable& table);         \
   void fill_matmul(KernelTable& table);       \
   void fill_fft(KernelTable& table);          \

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -304,6 +305,30 @@ std::int64_t solve_small(const SmallMatrixKernels& f, const Stack& a, const Stac
         from_lanes(x, n * k, used, lanes, out + i * n * k);
         return singular;
       });
+}
+
+// Where rotations in every lane find the eigenvalues or singular values of matrices of m >= n
+// faster than LAPACK; null elsewhere.
+template <class T>
+const SmallMatrixKernels* rotating_kernels(std::int64_t m, std::int64_t n, std::int64_t count) {
+  const SmallMatrixKernels* small = small_kernels<T>(m, 0, count);
+  return small && n <= std::min(2 * small->lanes, 16) ? small : nullptr;
+}
+
+// take(l) for each lane but those that are `open`, which get another way to an answer. Returns the
+// lanes, as bits, where that finds none.
+template <class Take, class Other>
+std::uint64_t lanes_lost(int used, std::uint64_t open, const Take& take, const Other& other) {
+  std::uint64_t lost = 0;
+  for (int l = 0; l < used; ++l) {
+    const std::uint64_t bit = std::uint64_t{1} << l;
+    if (!(open & bit)) {
+      take(l);
+    } else if (!other(l)) {
+      lost |= bit;
+    }
+  }
+  return lost;
 }
 
 // ---- LU -----------------------------------------------------------------------------------------
@@ -631,7 +656,7 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
   Workspace w;
   const std::int64_t matrix = w.add<T>(n * n), work = w.add<T>(size);
   const std::int64_t real_work = w.add<R>(real_size), int_work = w.add<blas_int>(int_size);
-  return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+  const auto by_lapack = [&](char* memory, std::int64_t i) {
     T* x = part<T>(memory, matrix);
     pack(a, i, x, Order::columns);
     for (blas_int column = 0; column < n; ++column) {
@@ -643,7 +668,27 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
     }
     if (vectors) unpack(x, n, n, output<T>(*vectors, i, n * n));
     return true;
-  });
+  };
+  if constexpr (!Lapack<T>::complex) {
+    const SmallMatrixKernels* small = vectors ? nullptr : rotating_kernels<T>(n, n, a.count);
+    if (small) {
+      const int lanes = small->lanes;
+      const std::int64_t block = w.add<T>(n * n * lanes);
+      const auto by_rotations = [&](char* memory, std::int64_t i, int used) {
+        T* x = part<T>(memory, block);
+        to_lanes(a, i, used, lanes, x, false);
+        const std::uint64_t open = small->eigenvalues(x, n);
+        const auto take = [&](int l) {
+          T* value = output<T>(values, i + l, n);
+          for (std::int64_t j = 0; j < n; ++j) value[j] = x[j * (n + 1) * lanes + l];
+          std::sort(value, value + n);
+        };
+        return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
+      };
+      return for_each_block(a.count, lanes, 16.0 * n * n * n, w, by_rotations);
+    }
+  }
+  return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_lapack);
 }
 
 // Eigenvectors of a real matrix: a complex pair has its real and imaginary parts in two columns.
@@ -770,22 +815,41 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
   const std::int64_t left_at = w.add<T>(u ? m * u_columns : 0);
   const std::int64_t right_at = w.add<T>(vh ? vh_rows * n : 0);
   const std::int64_t elements = full ? most * most : m * n;
-  return for_each_matrix(
-      a.count, elements, 8.0 * elements * k, w, [&](char* memory, std::int64_t i) {
-        T* x = part<T>(memory, matrix);
-        pack(a, i, x, Order::columns);
-        // With an infinity in the matrix OpenBLAS 0.3.31 has been seen not to return.
-        if (!all_finite(x, m * n)) return false;
-        T* left = u ? part<T>(memory, left_at) : nullptr;
-        T* right = vh ? part<T>(memory, right_at) : nullptr;
-        if (run(x, output<R>(s, i, k), left, right, part<T>(memory, work), size,
-                part<R>(memory, real_work), part<blas_int>(memory, int_work)) != 0) {
-          return false;
-        }
-        if (u) unpack(left, m, u_columns, output<T>(*u, i, m * u_columns));
-        if (vh) unpack(right, vh_rows, n, output<T>(*vh, i, vh_rows * n));
-        return true;
-      });
+  const auto by_lapack = [&](char* memory, std::int64_t i) {
+    T* x = part<T>(memory, matrix);
+    pack(a, i, x, Order::columns);
+    // With an infinity in the matrix OpenBLAS 0.3.31 has been seen not to return.
+    if (!all_finite(x, m * n)) return false;
+    T* left = u ? part<T>(memory, left_at) : nullptr;
+    T* right = vh ? part<T>(memory, right_at) : nullptr;
+    if (run(x, output<R>(s, i, k), left, right, part<T>(memory, work), size,
+            part<R>(memory, real_work), part<blas_int>(memory, int_work)) != 0) {
+      return false;
+    }
+    if (u) unpack(left, m, u_columns, output<T>(*u, i, m * u_columns));
+    if (vh) unpack(right, vh_rows, n, output<T>(*vh, i, vh_rows * n));
+    return true;
+  };
+  if constexpr (!Lapack<T>::complex) {
+    const SmallMatrixKernels* small = u ? nullptr : rotating_kernels<T>(most, k, a.count);
+    if (small) {
+      const int lanes = small->lanes;
+      const std::int64_t block = w.add<T>(m * n * lanes), lengths = w.add<T>(k * lanes);
+      const auto by_rotations = [&](char* memory, std::int64_t i, int used) {
+        T *x = part<T>(memory, block), *length = part<T>(memory, lengths);
+        to_lanes(a, i, used, lanes, x, m < n);
+        const std::uint64_t open = small->singular_values(x, most, k, length);
+        const auto take = [&](int l) {
+          T* value = output<T>(s, i + l, k);
+          for (std::int64_t j = 0; j < k; ++j) value[j] = length[j * lanes + l];
+          std::sort(value, value + k, std::greater<T>());
+        };
+        return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
+      };
+      return for_each_block(a.count, lanes, 32.0 * most * k * k, w, by_rotations);
+    }
+  }
+  return for_each_matrix(a.count, elements, 8.0 * elements * k, w, by_lapack);
 }
 
 }  // namespace

@@ -133,6 +133,10 @@ Array variance(const char* function, const Array& x, const OptionalAxes& axes, d
     const Scalar nan{Kind::real, 0, std::numeric_limits<double>::quiet_NaN()};
     return full(r.shape, to_element(nan, x.dtype), x.device());
   }
+  if (x.device().type != DeviceType::cpu) {
+    const Array out = empty(r.kept, x.dtype, x.device());
+    if (backend_of(x).deviation(x, r.span(), divisor, root, out)) return shaped(out, r);
+  }
   // float32 data with a large mean would lose its digits in float32.
   const DType compute = wider_dtype(x.dtype);
   const auto squared_deviations = [&] {

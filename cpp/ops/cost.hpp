@@ -17,13 +17,13 @@ constexpr int arithmetic_cost(Op op) {
       return 1;
     case Op::exp:
     case Op::floor_divide:
+    case Op::log:
+    case Op::log10:
+    case Op::log2:
     case Op::remainder:
       return 2;
     case Op::cosh:
     case Op::expm1:
-    case Op::log:
-    case Op::log10:
-    case Op::log2:
       return 3;
     case Op::acos:
     case Op::asin:
@@ -32,16 +32,16 @@ constexpr int arithmetic_cost(Op op) {
     case Op::sinh:
     case Op::tanh:
       return 4;
+    case Op::atanh:
     case Op::cos:
     case Op::hypot:
     case Op::sin:
       return 5;
     case Op::acosh:
-    case Op::atanh:
-    case Op::tan:
-      return 6;
     case Op::asinh:
     case Op::atan2:
+    case Op::tan:
+      return 6;
     case Op::pow:
       return 7;
     case Op::logaddexp:

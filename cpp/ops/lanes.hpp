@@ -210,7 +210,7 @@ ARRAYX_HD T lookup(const T (&table)[16], typename ints_of_width<sizeof(T)>::s in
   return table[index & 15];
 }
 
-// One of the same of two tables, chosen by the condition.
+// One of the same of two tables, chosen by the condition; the fifth bit of the index is zero.
 template <class T>
 ARRAYX_HD T lookup(const T (&table)[2][16], bool second,
                    typename ints_of_width<sizeof(T)>::s index) {
@@ -225,6 +225,13 @@ ARRAYX_HD bool all_less(V a, V b) {
 template <class V>
 ARRAYX_HD bool all_within(V x, V low, V high) {
   return all((x >= low) & (x < high));
+}
+
+// Whether every lane is a positive normal number: one instruction with AVX-512.
+template <class V>
+ARRAYX_HD bool all_positive_normal(V x) {
+  using limit = limits<scalar_t<V>>;
+  return all_within(x, splat<V>(limit::min_normal), splat<V>(limit::infinity));
 }
 
 // f applied to each lane as a scalar: for rare, expensive cases.
@@ -286,6 +293,11 @@ ARRAYX_HD V with_sign(V magnitude, V sign) {
 template <class V>
 ARRAYX_HD V at_most(V x, V limit) {
   return select(limit < x, limit, x);
+}
+// x, but limit where x is smaller; NaN stays.
+template <class V>
+ARRAYX_HD V at_least(V x, V limit) {
+  return select(limit > x, limit, x);
 }
 template <class V>
 ARRAYX_HD mask_t<V> is_nan(V x) {

@@ -354,14 +354,14 @@ void destroy_capsule(PyObject* capsule) {
 }
 
 template <class M>
-PyObject* make_capsule(Array array, std::uint64_t flags) {
+PyObject* make_capsule(Array array, Device device, std::uint64_t flags) {
   auto exported = std::make_unique<Exported<M>>();
   exported->array = std::move(array);
   const Array& x = exported->array;
   M& managed = exported->managed;
   const DTypeInfo& row = info(x.dtype);
   managed.tensor.data = x.data();
-  managed.tensor.device = {static_cast<std::int32_t>(x.device().type), x.device().index};
+  managed.tensor.device = {static_cast<std::int32_t>(device.type), device.index};
   managed.tensor.ndim = x.ndim();
   managed.tensor.dtype = {row.dlpack_code, static_cast<std::uint8_t>(8 * row.itemsize), 1};
   managed.tensor.shape = const_cast<std::int64_t*>(x.shape().data());
@@ -437,25 +437,28 @@ PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, 
       type_error("max_version is a tuple (major, minor) or None, not ", type_name(max_version));
     }
     bool is_copy = false;
+    Device device = x.device();
     if (dl_device && dl_device != Py_None) {
       long type, id;
       if (!int_pair(dl_device, type, id)) {
         type_error("dl_device is a tuple (device type, device id) or None, not ",
                    type_name(dl_device));
       }
-      const Device device = x.device();
       if (type != static_cast<long>(device.type) || id != device.index) {
         if (type != dlpack::cpu) {
           raise(ErrorKind::buffer, "cannot export an array on ", device, " to DLPack's device (",
                 type, ", ", id, ")");
         }
         if (device.type != DeviceType::cpu) {
-          if (wants_copy == false) {
-            raise(ErrorKind::buffer, "an array on ", device,
-                  " can reach the CPU by a copy only, and copy is False");
+          if (wants_copy != false) {
+            x = astype(x, x.dtype, false, Device{});
+            is_copy = true;
+          } else if (!backend(device).share_with_host(*x.storage.get())) {
+            raise(ErrorKind::buffer, "the CPU cannot use the memory of an array on ", device,
+                  x.storage->lent ? ", whose address others know," : "",
+                  " without a copy, and copy is False");
           }
-          x = astype(x, x.dtype, false, Device{});
-          is_copy = true;
+          device = Device{};
         }
       }
     }
@@ -463,17 +466,18 @@ PyObject* array_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t count, 
       x = copy(x);
       is_copy = true;
     }
+    if (!is_copy) x.storage->lent = true;
     if (major >= 1) {
       const std::uint64_t flags =
           (x.writable() ? 0 : dlpack::read_only) | (is_copy ? dlpack::is_copied : 0);
-      return make_capsule<dlpack::ManagedVersioned>(std::move(x), flags);
+      return make_capsule<dlpack::ManagedVersioned>(std::move(x), device, flags);
     }
     if (!x.writable()) {
       raise(ErrorKind::buffer,
             "a read-only array cannot be exported by DLPack before version 1.0, which has no "
             "read-only flag: pass max_version=(1, 0) or copy=True");
     }
-    return make_capsule<dlpack::Managed>(std::move(x), 0);
+    return make_capsule<dlpack::Managed>(std::move(x), device, 0);
   } catch (...) {
     set_python_error();
     return nullptr;
@@ -594,7 +598,10 @@ Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<
     raise(ErrorKind::buffer, "the object is on DLPack's device (", type, ", ", id, "), ", obstacle,
           "; pass device='cpu' to have it copied");
   }
-  const bool to_host = !obstacle.empty(), on_gpu = !to_host && source.type == DeviceType::cuda;
+  // So is what may not be copied.
+  const bool to_host = !obstacle.empty() || (source.type == DeviceType::cuda && device &&
+                                             *device == Device{} && wants_copy == false);
+  const bool on_gpu = !to_host && source.type == DeviceType::cuda;
   // Made once: what every call says by keyword, and the names for each choice of them.
   static PyObject* const method = PyUnicode_InternFromString("__dlpack__");
   static PyObject* const version =
@@ -657,6 +664,7 @@ PyObject* array_cuda_interface(PyObject* self, void*) {
     const Ref shape(to_python(x.shape()));
     const Ref strides(x.layout.is_contiguous() ? Py_NewRef(Py_None) : to_python(bytes));
     const auto address = reinterpret_cast<std::uintptr_t>(x.size() > 0 ? x.data() : nullptr);
+    x.storage->lent = true;
     return Py_BuildValue(
         "{s:O,s:s#,s:(KO),s:O,s:i,s:i}", "shape", shape.get(), "typestr",
         info(x.dtype).typestring.data(), static_cast<Py_ssize_t>(info(x.dtype).typestring.size()),

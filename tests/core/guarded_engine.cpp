@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "block_cache.hpp"
 #include "host_fallback.hpp"
@@ -87,7 +88,7 @@ class GuardedEngine final : public HostFallback {
       delete s;
     };
     const std::lock_guard lock(mutex_);
-    blocks_.emplace(static_cast<const char*>(memory), size);
+    blocks_.emplace(static_cast<const char*>(memory), Block{size});
     in_use_ += size;
     return StorageRef(storage);
   }
@@ -98,37 +99,66 @@ class GuardedEngine final : public HostFallback {
   void set_cache_limit(std::int64_t bytes) override { cache_.set_limit(bytes); }
   void empty_cache() override { cache_.shrink(0); }
   void synchronize() override {}
-  bool owns(const void* address) override {
+  bool share_with_host(Storage& s) override {
+    if (is_shared(s.data)) return true;
+    if (s.lent) return false;
+    void* both = mmap(nullptr, s.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (both == MAP_FAILED) return false;
+    download(s.data, both, s.bytes);
+    take_back(&s);
+    s.data = both;
     const std::lock_guard lock(mutex_);
-    const auto after = blocks_.upper_bound(static_cast<const char*>(address));
-    if (after == blocks_.begin()) return false;
-    const auto& [start, size] = *std::prev(after);
-    return static_cast<const char*>(address) < start + static_cast<std::ptrdiff_t>(size);
+    blocks_.emplace(static_cast<const char*>(both), Block{s.bytes, true});
+    in_use_ += s.bytes;
+    return true;
   }
+  bool owns(const void* address) override { return block_of(address).bytes != 0; }
 
   void download(const void* on_device, void* on_host, std::size_t bytes) override {
-    const Opened pages(on_device, bytes);
+    std::optional<Opened> pages;
+    if (!is_shared(on_device)) pages.emplace(on_device, bytes);
     std::memcpy(on_host, on_device, bytes);
   }
   void upload(const void* on_host, void* on_device, std::size_t bytes) override {
-    const Opened pages(on_device, bytes);
+    std::optional<Opened> pages;
+    if (!is_shared(on_device)) pages.emplace(on_device, bytes);
     std::memcpy(on_device, on_host, bytes);
   }
 
  private:
+  struct Block {
+    std::size_t bytes = 0;
+    bool shared = false;  // with the CPU
+  };
+
+  // The block in use that has an address, else one of no bytes.
+  Block block_of(const void* address) {
+    const std::lock_guard lock(mutex_);
+    const auto after = blocks_.upper_bound(static_cast<const char*>(address));
+    if (after == blocks_.begin()) return {};
+    const auto& [start, block] = *std::prev(after);
+    const char* const end = start + static_cast<std::ptrdiff_t>(block.bytes);
+    return static_cast<const char*>(address) < end ? block : Block{};
+  }
+  bool is_shared(const void* address) { return block_of(address).shared; }
   void take_back(const Storage* s) {
+    const bool shared = is_shared(s->data);
     {
       const std::lock_guard lock(mutex_);
       blocks_.erase(static_cast<const char*>(s->data));
       in_use_ -= s->bytes;
     }
-    cache_.give(s->data, s->bytes);
+    if (shared) {
+      munmap(s->data, s->bytes);
+    } else {
+      cache_.give(s->data, s->bytes);
+    }
   }
 
   int index_;
   BlockCache<ClosedPages, std::mutex> cache_{{}, std::int64_t{1} << 28};
   std::mutex mutex_;
-  std::map<const char*, std::size_t> blocks_;  // in use
+  std::map<const char*, Block> blocks_;  // in use
   std::size_t in_use_ = 0;
 };
 

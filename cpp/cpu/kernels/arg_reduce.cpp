@@ -316,17 +316,9 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
 }  // namespace
 
 void fill_arg_reduce(ReduceKernels& k) {
-  fill_dtype<u8>(k, DType::bool_);
-  fill_dtype<i8>(k, DType::int8);
-  fill_dtype<i16>(k, DType::int16);
-  fill_dtype<i32>(k, DType::int32);
-  fill_dtype<i64>(k, DType::int64);
-  fill_dtype<u8>(k, DType::uint8);
-  fill_dtype<u16>(k, DType::uint16);
-  fill_dtype<u32>(k, DType::uint32);
-  fill_dtype<u64>(k, DType::uint64);
-  fill_dtype<f32>(k, DType::float32);
-  fill_dtype<f64>(k, DType::float64);
+  for_each_dtype([&k]<class T>(DType d, T) {
+    if constexpr (!ops::is_complex_v<T>) fill_dtype<T>(k, d);
+  });
 }
 
 }  // namespace ARRAYX_ISA

@@ -377,6 +377,9 @@ ARRAYX_HD i64 interleave_rows(const char* in, i64 in_column, char* out, i64 rows
   return r;
 }
 
+template <class T>
+void pack_row(const char* in, i64 step, char* out, i64 n);
+
 // out[r][c] = in[r][c] where `in` is contiguous along r and `out` along c.
 template <class T>
 void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns) {
@@ -387,7 +390,17 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
                   rows - done, columns);
     return;
   }
-  if (rows < n || columns < n) {
+  if (rows < n && columns >= n) {  // few: one after the other, while the input is in L1
+    const i64 together = 8192 / (rows * size);
+    for (i64 c = 0; c < columns; c += together) {
+      for (i64 r = 0; r < rows; ++r) {
+        pack_row<T>(in + c * in_column + r * size, in_column, out + r * out_row + c * size,
+                    std::min(together, columns - c));
+      }
+    }
+    return;
+  }
+  if (columns < n) {
     copy_narrow<T>(in, {size, in_column}, out, {out_row, size}, rows, columns);
     return;
   }

@@ -165,11 +165,147 @@ void qr(void* a_block, std::int64_t m, std::int64_t n, void* q_block, std::int64
   for (i64 j = k - 1; j >= 0; --j) reflect(a, m, j, taus.get(j, 0), q, j);
 }
 
+// ---- Jacobi's rotations
+
+// Sweeps over all pairs; matrices of up to 32 rows take four to nine.
+inline constexpr int most_sweeps = 30;
+template <class V>
+inline constexpr double unit_of_rounding = sizeof(ops::scalar_t<V>) == 4 ? 0x1p-24 : 0x1p-53;
+
+// The rotation (c, s) that brings `off`, between two that differ by 2 * half, to zero; where not
+// `needed` the one that changes nothing, so that no lane's result depends on other lanes.
+template <class V>
+struct Rotation {
+  V tangent, sine, ratio;
+
+  template <class M>
+  ARRAYX_HD Rotation(M needed, V half, V off) {
+    const V one(1);
+    const V cotangent = half / select(needed, off, one);
+    const V sum = ops::fabs(cotangent) + ops::sqrt(mul_add(cotangent, cotangent, one));
+    tangent = select(needed, ops::copysign(one / sum, cotangent), V(0));
+    const V cosine = one / ops::sqrt(mul_add(tangent, tangent, one));
+    sine = tangent * cosine;
+    ratio = sine / (one + cosine);
+  }
+  // x and y become c x - s y and s x + c y, by what they change, so that small turns, of which
+  // there are many, bring small errors (Rutishauser 1966).
+  ARRAYX_HD void turn(V& x, V& y) const {
+    const V before = x;
+    x = mul_add(-sine, mul_add(ratio, before, y), before);
+    y = mul_add(sine, mul_add(-ratio, y, before), y);
+  }
+};
+
+// The lanes whose largest number is finite and neither too large nor too small for its square; or
+// is zero.
+template <class V>
+auto of_usual_size(V largest) {
+  using T = ops::scalar_t<V>;
+  const double bound = sizeof(T) == 4 ? 0x1p40 : 0x1p400;
+  return (largest == V(0)) |
+         ((largest >= V(static_cast<T>(1 / bound))) & (largest <= V(static_cast<T>(bound))));
+}
+// NaN stays.
+template <class V>
+ARRAYX_HD V larger_of(V largest, V x) {
+  const V size = ops::fabs(x);
+  return select(size <= largest, largest, select(largest == largest, size, largest));
+}
+
+template <class V>
+std::uint64_t eigenvalues(void* a_block, std::int64_t n) {
+  using T = ops::scalar_t<V>;
+  const Rows<V> a{static_cast<T*>(a_block), n};
+  V largest(0);
+  for (i64 i = 0; i < n; ++i) {
+    for (i64 j = 0; j <= i; ++j) largest = larger_of(largest, a.get(i, j));
+  }
+  const auto usual = of_usual_size(largest);
+  const V negligible = largest * V(static_cast<T>(unit_of_rounding<V> / 8));
+  auto turned = usual;
+  for (int sweep = 0; any(turned) && sweep < most_sweeps; ++sweep) {
+    turned = usual & !usual;
+    for (i64 q = 1; q < n; ++q) {
+      for (i64 p = 0; p < q; ++p) {
+        const V off = a.get(q, p);
+        const auto needed = usual & (ops::fabs(off) > negligible);
+        if (!any(needed)) continue;
+        turned = turned | needed;
+        const V first = a.get(p, p), last = a.get(q, q);
+        const Rotation<V> r(needed, (last - first) * V(T(0.5)), off);
+        a.set(p, p, mul_add(-r.tangent, off, first));
+        a.set(q, q, mul_add(r.tangent, off, last));
+        a.set(q, p, select(needed, V(0), off));
+        const auto turn = [&](i64 i, i64 j, i64 k, i64 l) __attribute__((always_inline)) {
+          V x = a.get(i, j), y = a.get(k, l);
+          r.turn(x, y);
+          a.set(i, j, x);
+          a.set(k, l, y);
+        };
+        for (i64 i = 0; i < p; ++i) turn(p, i, q, i);
+        for (i64 i = p + 1; i < q; ++i) turn(i, p, q, i);
+        for (i64 i = q + 1; i < n; ++i) turn(i, p, i, q);
+      }
+    }
+  }
+  // Rotations by zero may change the sign of a zero.
+  for (i64 i = 0; i < n; ++i) a.set(i, i, a.get(i, i) + V(0));
+  return bits<V>(turned | !usual);
+}
+
+template <class V>
+std::uint64_t singular_values(void* a_block, std::int64_t m, std::int64_t n, void* values) {
+  using T = ops::scalar_t<V>;
+  const Rows<V> a{static_cast<T*>(a_block), n}, lengths{static_cast<T*>(values), 1};
+  V largest(0);
+  for (i64 i = 0; i < m; ++i) {
+    for (i64 j = 0; j < n; ++j) largest = larger_of(largest, a.get(i, j));
+  }
+  const auto usual = of_usual_size(largest);
+  // What rounding leaves of a product of orthogonal columns is about as large.
+  const V cosine_bound(
+      static_cast<T>(2 * unit_of_rounding<V> * __builtin_sqrt(static_cast<double>(m))));
+  auto turned = usual;
+  for (int sweep = 0; any(turned) && sweep < most_sweeps; ++sweep) {
+    turned = usual & !usual;
+    for (i64 q = 1; q < n; ++q) {
+      for (i64 p = 0; p < q; ++p) {
+        V first(0), last(0), off(0);
+        for (i64 i = 0; i < m; ++i) {
+          const V x = a.get(i, p), y = a.get(i, q);
+          first = mul_add(x, x, first);
+          last = mul_add(y, y, last);
+          off = mul_add(x, y, off);
+        }
+        const V bound = ops::sqrt(first) * ops::sqrt(last) * cosine_bound;
+        const auto needed = usual & (ops::fabs(off) > bound);
+        if (!any(needed)) continue;
+        turned = turned | needed;
+        const Rotation<V> r(needed, (last - first) * V(T(0.5)), off);
+        for (i64 i = 0; i < m; ++i) {
+          V x = a.get(i, p), y = a.get(i, q);
+          r.turn(x, y);
+          a.set(i, p, x);
+          a.set(i, q, y);
+        }
+      }
+    }
+  }
+  for (i64 j = 0; j < n; ++j) {
+    V square(0);
+    for (i64 i = 0; i < m; ++i) square = mul_add(a.get(i, j), a.get(i, j), square);
+    lengths.set(j, 0, ops::sqrt(square));
+  }
+  return bits<V>(turned | !usual);
+}
+
 template <class T>
 constexpr SmallMatrixKernels make_kernels() {
   constexpr int lanes = ops::vector_bytes / sizeof(T);
   using V = Vec<T, lanes>;
-  return {lanes, &eliminate<V>, &back_substitute<V>, &cholesky<V>, &qr<V>};
+  return {lanes,  &eliminate<V>,   &back_substitute<V>, &cholesky<V>,
+          &qr<V>, &eigenvalues<V>, &singular_values<V>};
 }
 
 constexpr SmallMatrixKernels float32_kernels = make_kernels<f32>();

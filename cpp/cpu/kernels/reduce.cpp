@@ -964,7 +964,7 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
   }
 }
 
-// Merging runs on the accumulators' dtypes; integers as unsigned, which wrap.
+// Merging runs on the accumulators' dtypes.
 template <class T>
 void fill_accumulator(ReduceKernels& k, DType dtype) {
   using namespace ops;
@@ -984,31 +984,8 @@ void fill_accumulator(ReduceKernels& k, DType dtype) {
 
 void fill_reduce(KernelTable& table) {
   ReduceKernels& k = table.reduce;
-  fill_dtype<u8>(k, DType::bool_);
-  fill_dtype<i8>(k, DType::int8);
-  fill_dtype<i16>(k, DType::int16);
-  fill_dtype<i32>(k, DType::int32);
-  fill_dtype<i64>(k, DType::int64);
-  fill_dtype<u8>(k, DType::uint8);
-  fill_dtype<u16>(k, DType::uint16);
-  fill_dtype<u32>(k, DType::uint32);
-  fill_dtype<u64>(k, DType::uint64);
-  fill_dtype<f32>(k, DType::float32);
-  fill_dtype<f64>(k, DType::float64);
-  fill_dtype<ops::Complex<f32>>(k, DType::complex64);
-  fill_dtype<ops::Complex<f64>>(k, DType::complex128);
-  fill_accumulator<u8>(k, DType::int8);
-  fill_accumulator<u16>(k, DType::int16);
-  fill_accumulator<u32>(k, DType::int32);
-  fill_accumulator<u64>(k, DType::int64);
-  fill_accumulator<u8>(k, DType::uint8);
-  fill_accumulator<u16>(k, DType::uint16);
-  fill_accumulator<u32>(k, DType::uint32);
-  fill_accumulator<u64>(k, DType::uint64);
-  fill_accumulator<f32>(k, DType::float32);
-  fill_accumulator<f64>(k, DType::float64);
-  fill_accumulator<ops::Complex<f32>>(k, DType::complex64);
-  fill_accumulator<ops::Complex<f64>>(k, DType::complex128);
+  for_each_dtype([&k]<class T>(DType d, T) { fill_dtype<T>(k, d); });
+  for_each_accumulator([&k]<class A>(DType d, A) { fill_accumulator<A>(k, d); });
   // any and all of conditions are the greatest and the least.
   fill_arg_reduce(k);
   fill_scan(k);

@@ -21,6 +21,36 @@ namespace {
 using ops::Vec;
 using std::int64_t;
 
+// f(dtype, T{}) for each dtype of elements with the type that kernels read it as; float16 is cast.
+template <class F>
+void for_each_dtype(F f) {
+  f(DType::bool_, u8{});
+  f(DType::int8, i8{});
+  f(DType::int16, i16{});
+  f(DType::int32, i32{});
+  f(DType::int64, i64{});
+  f(DType::uint8, u8{});
+  f(DType::uint16, u16{});
+  f(DType::uint32, u32{});
+  f(DType::uint64, u64{});
+  f(DType::float32, f32{});
+  f(DType::float64, f64{});
+  f(DType::complex64, ops::Complex<f32>{});
+  f(DType::complex128, ops::Complex<f64>{});
+}
+// The same for accumulators: numbers, integers as unsigned, which wrap.
+template <class F>
+void for_each_accumulator(F f) {
+  for_each_dtype([f]<class T>(DType d, T zero) {
+    if (d == DType::bool_) return;
+    if constexpr (ops::is_float_v<T> || ops::is_complex_v<T>) {
+      f(d, zero);
+    } else {
+      f(d, typename ops::ints_of_width<sizeof(T)>::u{});
+    }
+  });
+}
+
 template <class T>
 ARRAYX_HD T load_item(const char* p) {
   T x;

@@ -251,20 +251,8 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
 
 }  // namespace
 
-// Integers as unsigned, which wrap.
 void fill_scan(ReduceKernels& k) {
-  fill_dtype<u8>(k, DType::int8);
-  fill_dtype<u16>(k, DType::int16);
-  fill_dtype<u32>(k, DType::int32);
-  fill_dtype<u64>(k, DType::int64);
-  fill_dtype<u8>(k, DType::uint8);
-  fill_dtype<u16>(k, DType::uint16);
-  fill_dtype<u32>(k, DType::uint32);
-  fill_dtype<u64>(k, DType::uint64);
-  fill_dtype<f32>(k, DType::float32);
-  fill_dtype<f64>(k, DType::float64);
-  fill_dtype<ops::Complex<f32>>(k, DType::complex64);
-  fill_dtype<ops::Complex<f64>>(k, DType::complex128);
+  for_each_accumulator([&k]<class A>(DType d, A) { fill_dtype<A>(k, d); });
 }
 
 }  // namespace ARRAYX_ISA

@@ -21,6 +21,12 @@ struct SmallMatrixKernels {
   // The upper triangle of the m × n matrices a becomes R, what is below it is lost; q becomes the
   // first columns of Q. `factors` has room for min(m, n) vectors.
   void (*qr)(void* a, std::int64_t m, std::int64_t n, void* q, std::int64_t columns, void* factors);
+  // The diagonal of the n × n symmetric matrices, of which the lower triangle is read, becomes
+  // their eigenvalues; those of the m × n matrices, m >= n, their singular values go to `values`.
+  // Neither is in order. Both return the lanes without an answer: where numbers are not finite or
+  // so large or small that squares are lost, and where rotations do not end.
+  std::uint64_t (*eigenvalues)(void* a, std::int64_t n);
+  std::uint64_t (*singular_values)(void* a, std::int64_t m, std::int64_t n, void* values);
 };
 
 }  // namespace arrayx::cpu

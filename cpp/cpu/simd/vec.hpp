@@ -355,7 +355,7 @@ ARRAYX_HD Vec<T, N> lookup(const T (&table)[2][16], Mask<sizeof(T), N> second,
 #if defined(__AVX512F__)
   if constexpr (same_type_v<T, f32> && N == 16) {
     using I = Vec<i32, N>;
-    const I both = select(second, index | I(16), index & I(15));
+    const I both = select(second, index | I(16), index);
     return Vec<T, N>(_mm512_permutex2var_ps(
         _mm512_loadu_ps(table[0]), __builtin_bit_cast(__m512i, both.v), _mm512_loadu_ps(table[1])));
   }
@@ -371,6 +371,15 @@ ARRAYX_HD Vec<T, N> at_most(Vec<T, N> x, Vec<T, N> limit) {
     return Vec<T, N>(_mm512_min_ps(limit.v, x.v));
   } else {
     return Vec<T, N>(_mm512_min_pd(limit.v, x.v));
+  }
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> at_least(Vec<T, N> x, Vec<T, N> limit) {
+  if constexpr (same_type_v<T, f32>) {
+    return Vec<T, N>(_mm512_max_ps(limit.v, x.v));
+  } else {
+    return Vec<T, N>(_mm512_max_pd(limit.v, x.v));
   }
 }
 template <class T, int N>
@@ -391,6 +400,16 @@ ARRAYX_HD bool all_within(Vec<T, N> x, Vec<T, N> low, Vec<T, N> high) {
   } else {
     const __mmask8 above = _mm512_cmp_pd_mask(x.v, low.v, _CMP_GE_OS);
     return _mm512_mask_cmp_pd_mask(above, x.v, high.v, _CMP_LT_OS) == 0xff;
+  }
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD bool all_positive_normal(Vec<T, N> x) {
+  constexpr int all_others = 0xff;  // NaN, zeros, infinities, subnormal and negative numbers
+  if constexpr (same_type_v<T, f32>) {
+    return _mm512_fpclass_ps_mask(x.v, all_others) == 0;
+  } else {
+    return _mm512_fpclass_pd_mask(x.v, all_others) == 0;
   }
 }
 #endif

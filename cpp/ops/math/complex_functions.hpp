@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../complex.hpp"
+#include "fixed_point.hpp"
 #include "hyperbolic.hpp"
 #include "power.hpp"
 #include "trigonometric.hpp"
@@ -911,28 +912,78 @@ ARRAYX_HD_NOINLINE Complex<f64> pow_special(Complex<f64> z, Complex<f64> w) {
   return complex_exp(Complex<f64>{w.re * r - w.im * t, w.re * t + w.im * r});
 }
 
-// e^(w log z), the logarithm in double-double.
+// e^(re + j im), im = quadrant * pi/2 + hi + lo.
+template <class V>
+ARRAYX_HD Complex<V> exp_of_parts(DoubleWord<V> re, ReducedAngle<V> im) {
+  const SinCosParts<V> s = sin_cos_parts(im);
+  const mask_t<V> extreme = exp_is_extreme(re.hi);
+  const ScaledExp<V> e = scaled_exp(clamp(re.hi, 708), re.lo);
+  const V scale = power_of_two(e.shifted);
+  const Complex<V> result{rounded_product(e.y, s.cos) * scale, rounded_product(e.y, s.sin) * scale};
+  return any(extreme) ? choose(extreme, extreme_exp(re, s, 0), result) : result;
+}
+
+// log z in units of pi/2 to 2^-172, for finite z != 0: Newton's correction to the rounded one.
+ARRAYX_HD Complex<Fixed> log_fixed(Complex<f64> z) {
+  constexpr Fixed two_over_pi{{0xdb6295993c439042, 0xfc2757d1f534ddc0, 0xa2f9836e4e441529, 0}};
+  constexpr Fixed ln2_unit{{0x8e13becd1d495c36, 0xb608582e55fef3dd, 0x70f7263dfa5a6eec, 0}};
+  const f64 scale = scaling_of(larger(fabs(z.re), fabs(z.im))).scale;
+  const f64 re = z.re * scale, im = z.im * scale;
+  // j^turns 2^k (x + jy) with x >= |y|.
+  f64 turns = 0, x = re, y = im;
+  if (fabs(im) > fabs(re)) {
+    turns = copysign(1.0, im);
+    x = turns * im;
+    y = -turns * re;
+  } else if (sign_bit(re)) {
+    turns = copysign(2.0, im);
+    x = -re;
+    y = -im;
+  }
+  const Decomposition<f64> d = decompose(x);
+  const f64 k = d.k + (scale < 1 ? 600 : scale > 1 ? -600 : 0);
+  y = y * scaled_inverse(1.0, d.exponent);
+  const f64 log_re = log_modulus(d.m, y), log_im = angle(y, d.m);
+  // log(1 + e) = e - e^2/2 + e^3/3 with |e| < 2^-50.
+  Complex<Fixed> e = exp_fixed({-log_re, -log_im}) * Complex<Fixed>{to_fixed(d.m), to_fixed(y)};
+  e.re = e.re - to_fixed(1);
+  const Complex<Fixed> square = e * e, cube = square * e;
+  const Complex<Fixed> log{to_fixed(log_re) + e.re - square.re * 0.5 + cube.re * (1. / 3),
+                           to_fixed(log_im) + e.im - square.im * 0.5 + cube.im * (1. / 3)};
+  return {log.re * two_over_pi + ln2_unit * k, log.im * two_over_pi + to_fixed(turns)};
+}
+
+// e^(w log z) where the phase is large: exact but for the logarithm.
+ARRAYX_HD_NOINLINE Complex<f64> pow_of_large_phase(Complex<f64> z, Complex<f64> w) {
+  const DoubleWord<f64> half_pi{half_pi_hi, half_pi_lo};
+  const Fixed half = to_fixed(0.5);
+  const Complex<Fixed> log = log_fixed(z);
+  const Fixed re = log.re * w.re - log.im * w.im;
+  Fixed im = log.re * w.im + log.im * w.re + half;
+  const i64 quadrant = i64(im.limb[3]);
+  im.limb[3] = 0;
+  const DoubleWord<f64> angle = to_double_word(im - half) * half_pi;
+  return exp_of_parts(to_double_word(re) * half_pi, {angle.hi, angle.lo, quadrant});
+}
+
+// e^(w log z). The logarithm in two parts serves phases up to 2^11; it serves w beyond 2^130, too,
+// where that of log_fixed ends and only z close to 1 have a power that is finite and not zero.
 template <class V>
 ARRAYX_HD_NOINLINE Complex<V> complex_pow(Complex<V> z, Complex<V> w) {
   const V zero = constant<V>(0);
   const DoubleWord<V> r = log_modulus_double_word(z.re, z.im), t = angle_double_word(z.im, z.re);
   const DoubleWord<V> re = r * w.re + -(t * w.im), im = t * w.re + r * w.im;
-  ReducedAngle<V> a = reduce(im.hi);
-  DoubleWord<V> sum = two_sum(a.hi, a.lo + im.lo);
-  const mask_t<V> huge = fabs(im.lo) > constant<V>(0x1p-8);
-  if (any(huge)) {  // the low part of a huge angle holds turns of its own
-    const ReducedAngle<V> b = reduce(sum.hi);
-    sum = choose(huge, two_sum(b.hi, b.lo + sum.lo), sum);
-    a.quadrant = a.quadrant + (bit_cast<int_t<V>>(select(huge, bit_cast<V>(b.quadrant), zero)));
-  }
-  const SinCosParts<V> s = sin_cos_parts(ReducedAngle<V>{sum.hi, sum.lo, a.quadrant});
-  const mask_t<V> extreme = exp_is_extreme(re.hi);
-  const ScaledExp<V> e = scaled_exp(clamp(re.hi, 708), re.lo);
-  const V scale = power_of_two(e.shifted);
-  Complex<V> result{rounded_product(e.y, s.cos) * scale, rounded_product(e.y, s.sin) * scale};
-  if (any(extreme)) result = choose(extreme, extreme_exp(re, s, 0), result);
+  const ReducedAngle<V> a = reduce(im.hi);
+  // A low part that is an angle of its own belongs to a phase beyond those.
+  const V low = select(fabs(im.lo) < constant<V>(0x1p-8), im.lo, zero);
+  const DoubleWord<V> sum = two_sum(a.hi, a.lo + low);
+  Complex<V> result = exp_of_parts(re, ReducedAngle<V>{sum.hi, sum.lo, a.quadrant});
   const mask_t<V> whole = (w.im == zero) & (fabs(w.re) <= constant<V>(64)) & (rint(w.re) == w.re);
   if (any(whole)) result = integer_power(z, w.re, whole, result);
+  const mask_t<V> large = (fabs(im.hi) > constant<V>(0x1p11)) &
+                          (fabs(re.hi) < constant<V>(0x1p60)) &
+                          (larger(fabs(w.re), fabs(w.im)) < constant<V>(0x1p130));
+  if (any(large)) patch_lanes<V>(large, result, pow_of_large_phase, z, w);
   const mask_t<V> vanishes = ((z.re == zero) & (z.im == zero)) | ((w.re == zero) & (w.im == zero));
   const mask_t<V> special = vanishes | !(finite_parts(z) & finite_parts(w));
   if (any(special)) patch_lanes<V>(special, result, pow_special, z, w);

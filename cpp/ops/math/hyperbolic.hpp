@@ -258,8 +258,9 @@ ARRAYX_HD V log_of_large(V x, V magnitude, DoubleWord<V> u) {
   const V zero = constant<V>(0);
   const mask_t<V> large = magnitude >= constant<V>(0x1p28);
   // 2^-40 keeps it in the range of log_of_sum.
-  const V result = log_of_sum(select(large, magnitude * constant<V>(0x1p-40), u.hi),
-                              select(large, zero, u.lo), select(large, constant<V>(41), zero));
+  const V result =
+      log_of_sum(select(large, magnitude * constant<V>(0x1p-40), u.hi), select(large, zero, u.lo),
+                 select(large, constant<V>(41 / k_unit<scalar_t<V>>), zero));
   return select(magnitude < constant<V>(limits<f64>::infinity), result, x);
 }
 
@@ -288,7 +289,7 @@ ARRAYX_HD OnePlusReduction<V> reduce_one_plus(V x) {
 
 template <class V>
 ARRAYX_HD V sinh(V x) {
-  return copysign(detail::half_exp_sum<detail::Hyperbolic::sine>(fabs(x)), x);
+  return with_sign(detail::half_exp_sum<detail::Hyperbolic::sine>(fabs(x)), x);
 }
 
 template <class V>
@@ -376,15 +377,21 @@ ARRAYX_HD V atanh(V x) {
   V low = mul_add(k, constant<V>(log_2.low), p.low - q.low);
   low = mul_add(p.r * p.r, detail::log1p_tail<LogBase::e>(p.r), low);
   low = mul_add(-(q.r * q.r), detail::log1p_tail<LogBase::e>(q.r), low);
-  const DoubleWord<V> head = fast_two_sum(high, p.r), sum = fast_two_sum(head.hi, -q.r);
-  V result = sum.hi + (sum.lo + (head.lo + low));
+  const DoubleWord<V> head = fast_two_sum(high, p.r);
+  V result;
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    result = head.hi + (head.lo + (low - q.r));
+  } else {
+    const DoubleWord<V> sum = fast_two_sum(head.hi, -q.r);
+    result = sum.hi + (sum.lo + (head.lo + low));
+  }
   result = result * half;
   if (!all_less(magnitude, one)) {
     const V outside = select(magnitude == one, constant<V>(limits<f64>::infinity),
                              select(is_nan(x), x, constant<V>(limits<f64>::nan)));
     result = select(magnitude < one, result, outside);
   }
-  return copysign(result, x);
+  return with_sign(result, x);
 }
 
 }  // namespace math

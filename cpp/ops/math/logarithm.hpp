@@ -17,10 +17,14 @@ ARRAYX_HD mask_t<V> is_positive_normal(V x) {
   return (x >= constant<V>(limit::min_normal)) & (x < constant<V>(limit::infinity));
 }
 
+// What k is counted in below: a float32 has it as the exponent field converted, not shifted.
+template <class T>
+inline constexpr f64 k_unit = same_type_v<T, f32> ? 0x1p-23 : 1;
+
 // x = 2^k m, for positive normal x.
 template <class V>
 struct Decomposition {
-  V k, m;
+  V k, m;              // k in units of k_unit
   uint_t<V> exponent;  // k in the place of the exponent field
   int_t<V> part;       // of log_table.hpp, in the lowest four bits
 };
@@ -37,7 +41,7 @@ ARRAYX_HD Decomposition<V> decompose(V x) {
   const U exponent = t & splat<U>(field);
   V k;
   if constexpr (same_type_v<T, f32>) {
-    k = convert<V>(bit_cast<int_t<V>>(t) >> bits);
+    k = convert<V>(bit_cast<int_t<V>>(exponent));
   } else {
     // A whole number below 2^bits under the exponent of 2^bits is that number plus 2^bits.
     const U biased_k = (bit_cast<U>(x) + splat<U>(one - lowest)) >> bits;
@@ -55,14 +59,14 @@ ARRAYX_HD Decomposition<V> decompose_any(V x, mask_t<V> ordinary) {
   if (!all(ordinary)) {
     const mask_t<V> subnormal = x < constant<V>(limits<scalar_t<V>>::min_normal);
     x = select(subnormal, x * constant<V>(0x1p54), x);
-    excess = select(subnormal, constant<V>(54), excess);
+    excess = select(subnormal, constant<V>(54 / k_unit<scalar_t<V>>), excess);
   }
   const Decomposition<V> d = decompose(x);
   return {d.k - excess, d.m, d.exponent, d.part};
 }
 
-// The logarithms of 2 and of e in a base, in two parts; the high one of the first so short that its
-// product with an exponent is exact.
+// The logarithms of 2, times the unit of exponents, and of e in a base, in two parts; the high one
+// of the first so short that its product with an exponent is exact.
 struct LogFactor {
   f64 high, low;
 };
@@ -70,11 +74,11 @@ template <class T, LogBase Base>
 constexpr LogFactor log_of_two() {
   constexpr bool single = same_type_v<T, f32>;
   if constexpr (Base == LogBase::e) {
-    return {exp_constants<T>::ln2_high, exp_constants<T>::ln2_low};
+    return {exp_constants<T>::ln2_high * k_unit<T>, exp_constants<T>::ln2_low * k_unit<T>};
   } else if constexpr (Base == LogBase::two) {
-    return {1, 0};
+    return {k_unit<T>, 0};
   } else {
-    if constexpr (single) return {0x1.344p-2, 0x1.3509f8p-18};
+    if constexpr (single) return {0x1.344p-2 * k_unit<T>, 0x1.3509f8p-18 * k_unit<T>};
     return {0x1.34413509f7800p-2, 0x1.fef311f12b358p-46};
   }
 }
@@ -138,21 +142,20 @@ template <LogBase Base, class V>
 ARRAYX_HD V sum_of_logs(V k, LogReduction<V> a, V r) {
   using T = scalar_t<V>;
   constexpr LogFactor log_2 = log_of_two<T, Base>(), factor = log_factor<T, Base>();
-  V high, low = a.low;
-  if constexpr (Base == LogBase::two) {
-    high = k + a.high;
-  } else {
-    high = mul_add(k, constant<V>(log_2.high), a.high);
-    low = mul_add(k, constant<V>(log_2.low), low);
-  }
+  const V high = log_2.high == 1 ? k + a.high : mul_add(k, constant<V>(log_2.high), a.high);
+  V low = a.low;
+  if constexpr (Base != LogBase::two) low = mul_add(k, constant<V>(log_2.low), low);
   const V tail = log1p_tail<Base>(r);
   if constexpr (Base == LogBase::e) {
     const DoubleWord<V> head = fast_two_sum(high, a.r);
     return head.hi + (head.lo + mul_add(r * r, tail, low));
   } else {
     const V log_e = constant<V>(factor.high);
-    const DoubleWord<V> head = add_product(high, a.r, log_e);
     low = mul_add(r, mul_add(r, tail, constant<V>(factor.low)), low);
+    // The second term of a float32 is rounded once for itself; where it is about as large as the
+    // sum, the sum is exact.
+    if constexpr (has_fma && same_type_v<T, f32>) return high + mul_add(a.r, log_e, low);
+    const DoubleWord<V> head = add_product(high, a.r, log_e);
     return head.hi + (head.lo + low);
   }
 }
@@ -163,8 +166,8 @@ ARRAYX_HD V scaled_inverse(V c, uint_t<V> exponent) {
   return bit_cast<V>(bit_cast<uint_t<V>>(c) - exponent);
 }
 
-// log((hi + lo) 2^extra), |lo| at most some ulps of hi, hi positive, between 2^-100 and 2^100
-// (2^-1000 and 2^1000); elsewhere garbage.
+// log((hi + lo) 2^extra), extra in units of k_unit, |lo| at most some ulps of hi, hi positive,
+// between 2^-100 and 2^100 (2^-1000 and 2^1000); elsewhere garbage.
 template <class V>
 ARRAYX_HD V log_of_sum(V hi, V lo, V extra) {
   const Decomposition<V> d = decompose(hi);
@@ -188,7 +191,7 @@ ARRAYX_HD V log_of_any(V x) {
   const V subnormal_scale = constant<V>(0x1p54), zero = constant<V>(0);
   const mask_t<V> subnormal = x < constant<V>(limits<scalar_t<V>>::min_normal);
   const Decomposition<V> d = decompose(select(subnormal, x * subnormal_scale, x));
-  const V k = d.k - select(subnormal, constant<V>(54), zero);
+  const V k = d.k - select(subnormal, constant<V>(54 / k_unit<scalar_t<V>>), zero);
   V result = log_in_base<Base>(k, d.m, d.part);
   const V infinity = constant<V>(limits<f64>::infinity);
   result = select(x == infinity, infinity, result);
@@ -199,10 +202,7 @@ ARRAYX_HD V log_of_any(V x) {
 
 template <LogBase Base, class V>
 ARRAYX_HD V logarithm(V x) {
-  using limit = limits<scalar_t<V>>;
-  if (!all_within(x, constant<V>(limit::min_normal), constant<V>(limit::infinity))) {
-    return log_of_any<Base>(x);
-  }
+  if (!all_positive_normal(x)) return log_of_any<Base>(x);
   const Decomposition<V> d = decompose(x);
   return log_in_base<Base>(d.k, d.m, d.part);
 }

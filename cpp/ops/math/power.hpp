@@ -12,13 +12,13 @@ namespace detail {
 // log(2^k m) in two parts.
 template <class V>
 ARRAYX_HD DoubleWord<V> log_double_word(Decomposition<V> d) {
-  using C = exp_constants_t<V>;
+  constexpr LogFactor log_2 = log_of_two<scalar_t<V>, LogBase::e>();
   const LogReduction<V> a = reduce_log<LogBase::e>(d.m, d.part);
   const V minus_half = constant<V>(-0.5);
-  const DoubleWord<V> head = fast_two_sum(mul_add(d.k, constant<V>(C::ln2_high), a.high), a.r);
+  const DoubleWord<V> head = fast_two_sum(mul_add(d.k, constant<V>(log_2.high), a.high), a.r);
   const DoubleWord<V> square = two_prod(a.r, a.r * minus_half);  // -r^2/2
   const DoubleWord<V> sum = fast_two_sum(head.hi, square.hi);
-  V low = mul_add(d.k, constant<V>(C::ln2_low), a.low) + square.lo;
+  V low = mul_add(d.k, constant<V>(log_2.low), a.low) + square.lo;
   // log(1 + r) - r + r^2/2 by the powers of r and -r^2/2, to 2^-67 (2^-36) of log x.
   if constexpr (same_type_v<scalar_t<V>, f32>) {
     low = mul_add(square.hi * a.r,
@@ -140,9 +140,7 @@ ARRAYX_HD V pow(V x, V y) {
     const DoubleWord<V> log_x = detail::log_double_word(detail::decompose(x));
     const DoubleWord<V> t = detail::exponent_of_pow(log_x, y);
     // A product that is NaN is extreme too: no infinite y and no NaN is ordinary.
-    using limit = limits<scalar_t<V>>;
-    const V lowest = constant<V>(limit::min_normal), infinity = constant<V>(limit::infinity);
-    if (!(detail::exp_all_ordinary(t.hi) & all_within(x, lowest, infinity))) {
+    if (!(detail::exp_all_ordinary(t.hi) & all_positive_normal(x))) {
       return detail::pow_of_any(x, y);
     }
     detail::ExpSteps<V> s = detail::exp_steps(t.hi);

@@ -55,21 +55,22 @@ inline constexpr f64 pi_hi = 2 * half_pi_hi, pi_lo = 2 * half_pi_lo;
 // float32 than 2^-30, so pi/2 is taken to 160 and 73 bits. With a fused multiply-add x - n*half_pi
 // is exact, being below 1 and a multiple of the last bit of half_pi / 2; without, the pieces of
 // pi/2 have 33 bits and n * piece is exact (float32 has too few bits for that and is widened
-// instead).
-template <class V>
+// instead). With a fused multiply-add, Parts may be 16: then quadrant is 8 more than the number of
+// sixteenths of a quadrant, and |hi| <= pi/64.
+template <int Parts = 1, class V>
 ARRAYX_HD ReducedAngle<V> reduce_small(V x) {
   using I = int_t<V>;
   using C = trig_constants_t<V>;
-  const V shift = constant<V>(C::shifter);
-  const V shifted = x * constant<V>(two_over_pi) + shift;
+  const V shift = constant<V>(C::shifter + Parts / 2);
+  const V shifted = x * constant<V>(Parts * two_over_pi) + shift;
   const V n = shifted - shift;
   const I quadrant = bit_cast<I>(shifted);
   if constexpr (has_fma) {
-    const V head = mul_add(n, constant<V>(-C::half_pi), x);
-    const DoubleWord<V> w = two_prod(n, constant<V>(-C::half_pi_low));
+    const V head = mul_add(n, constant<V>(-C::half_pi / Parts), x);
+    const DoubleWord<V> w = two_prod(n, constant<V>(-C::half_pi_low / Parts));
     // Exact even where the head is smaller, being a multiple of an ulp of 1.
     const DoubleWord<V> r = fast_two_sum(head, w.hi);
-    return {r.hi, mul_add(n, constant<V>(-C::half_pi_rest), r.lo + w.lo), quadrant};
+    return {r.hi, mul_add(n, constant<V>(-C::half_pi_rest / Parts), r.lo + w.lo), quadrant};
   } else {
     const V head = x - n * constant<V>(0x1.921fb544p+0);
     const DoubleWord<V> r = two_sum(head, n * constant<V>(-0x1.0b4611a6p-34));
@@ -298,6 +299,59 @@ ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   return select(is_odd<V>(r.quadrant), mul_add(q, remainder, q), with_sign(t.hi, r.hi));
 }
 
+// tan in two parts at the multiples of pi/32 from -8 to 7.
+struct TanTable {
+  f64 high[16] = {-0x1.0000000000000p+0, -0x1.a43002ae42850p-1, -0x1.561b82ab7f990p-1,
+                  -0x1.11ab7190834ecp-1, -0x1.a827999fcef32p-2, -0x1.36a08355c63dcp-2,
+                  -0x1.975f5e0553158p-3, -0x1.936bb8c5b2da2p-4, 0x0.0p+0,
+                  0x1.936bb8c5b2da2p-4,  0x1.975f5e0553158p-3,  0x1.36a08355c63dcp-2,
+                  0x1.a827999fcef32p-2,  0x1.11ab7190834ecp-1,  0x1.561b82ab7f990p-1,
+                  0x1.a43002ae42850p-1};
+  f64 low[16] = {0x0.0p+0,
+                 0x1.a6db80fe796fep-56,
+                 -0x1.7a8c52172b675p-55,
+                 0x1.e564bcd1e635dp-55,
+                 -0x1.08b2fb1366ea9p-56,
+                 0x1.d704d1bfdb6e8p-57,
+                 -0x1.ef5d367441946p-61,
+                 -0x1.87d054f689d7ap-58,
+                 0x0.0p+0,
+                 0x1.87d054f689d7ap-58,
+                 0x1.ef5d367441946p-61,
+                 -0x1.d704d1bfdb6e8p-57,
+                 0x1.08b2fb1366ea9p-56,
+                 -0x1.e564bcd1e635dp-55,
+                 0x1.7a8c52172b675p-55,
+                 -0x1.a6db80fe796fep-56};
+};
+
+// tan x of float64 for |x| <= reduction_limit where there is a fused multiply-add: with T from the
+// table and the tangent t of the rest it is the quotient of T + t and 1 - T t, or in the odd
+// quadrants that of 1 - T t and -(T + t). A float32 gains nothing by it.
+template <class V>
+ARRAYX_HD V tan_by_parts(V x) {
+  using I = int_t<V>;
+  static constexpr TanTable table{};
+  const ReducedAngle<V> r = reduce_small<16>(x);
+  const V square = r.hi * r.hi;
+  const V series = horner(square, {0x1.55555555552b9p-2, 0x1.1111111585304p-3, 0x1.ba1b562eaf206p-5,
+                                   0x1.674bb83d64358p-6});
+  const DoubleWord<V> t = fast_two_sum(r.hi, mul_add(r.hi * square, series, r.lo));
+  const V middle = lookup(table.high, r.quadrant);
+  const DoubleWord<V> sum = fast_two_sum(middle, t.hi);
+  const V sum_low = sum.lo + (lookup(table.low, r.quadrant) + t.lo);
+  const DoubleWord<V> rest = add_product(constant<V>(1), -middle, t.hi);
+  const V rest_low = mul_add(-middle, t.lo, rest.lo);
+  const mask_t<V> odd = (r.quadrant & splat<I>(16)) != splat<I>(0);
+  const DoubleWord<V> n{select(odd, rest.hi, sum.hi), select(odd, rest_low, sum_low)};
+  const DoubleWord<V> d{select(odd, sum.hi, rest.hi), select(odd, sum_low, rest_low)};
+  const V inverse = constant<V>(-1) / d.hi, quotient = n.hi * inverse;
+  const V remainder = mul_add(quotient, d.hi, n.hi) + mul_add(quotient, d.lo, n.lo);
+  const V negative = mul_add(remainder, inverse, quotient);
+  // Zeros lose their sign in the sums.
+  return select(x == constant<V>(0), x, select(odd, negative, -negative));
+}
+
 // Any x; infinities and NaN give NaN.
 template <class V>
 ARRAYX_HD ReducedAngle<V> reduce(V x) {
@@ -360,18 +414,22 @@ ARRAYX_HD_NOINLINE f64 trig_large(f64 x) {
   return trig_reduced<Function>(reduce_large(x));
 }
 
+// `result`, but right where x is large. Functions of their own, here and below: what is used after
+// a call lives in memory before it, too.
+template <Trig Function, class V>
+ARRAYX_HD_NOINLINE V with_large(V x, V result) {
+  const V rare = map_lanes(
+      [](f64 a) {
+        return fabs(a) > trig_constants<f64>::reduction_limit ? trig_large<Function>(a) : 0.0;
+      },
+      x);
+  return select(fabs(x) > constant<V>(trig_constants<f64>::reduction_limit), rare, result);
+}
+
 template <Trig Function, class V>
 ARRAYX_HD V replace_large(V x, V result) {
   const V limit = constant<V>(trig_constants<f64>::reduction_limit);
-  if (!all_less(fabs(x), limit)) {
-    const V rare = map_lanes(
-        [](f64 a) {
-          return fabs(a) > trig_constants<f64>::reduction_limit ? trig_large<Function>(a) : 0.0;
-        },
-        x);
-    return select(fabs(x) > limit, rare, result);
-  }
-  return result;
+  return all_less(fabs(x), limit) ? result : with_large<Function>(x, result);
 }
 
 // Any finite float32 in a float64 lane. Those 112 bits of 2/pi that decide quadrant and fraction
@@ -436,19 +494,28 @@ ARRAYX_HD V trig_short(V x) {
   }
 }
 template <Trig Function, class V>
-ARRAYX_HD_NOINLINE V trig_widened_rare(V x) {
-  return map_wide([](auto wide) { return trig_short<Function, true>(wide); }, x);
+ARRAYX_HD_NOINLINE V with_large_widened(V x, V result) {
+  const V rare = map_wide([](auto wide) { return trig_short<Function, true>(wide); }, x);
+  return select(fabs(x) > constant<V>(trig_constants<f32>::reduction_limit), rare, result);
+}
+
+template <Trig Function, class V>
+ARRAYX_HD V trig_small(V x) {
+  if constexpr (Function == Trig::tan && has_fma && same_type_v<scalar_t<V>, f64>) {
+    return tan_by_parts(x);
+  } else {
+    return trig_reduced<Function>(reduce_small(x));
+  }
 }
 
 template <Trig Function, class V>
 ARRAYX_HD V trig(V x) {
   if constexpr (!same_type_v<scalar_t<V>, f32>) {
-    return replace_large<Function>(x, trig_reduced<Function>(reduce_small(x)));
+    return replace_large<Function>(x, trig_small<Function>(x));
   } else if constexpr (has_fma) {
-    const V result = trig_reduced<Function>(reduce_small(x));
+    const V result = trig_small<Function>(x);
     const V limit = constant<V>(trig_constants<f32>::reduction_limit);
-    if (all_less(fabs(x), limit)) return result;
-    return select(fabs(x) > limit, trig_widened_rare<Function>(x), result);
+    return all_less(fabs(x), limit) ? result : with_large_widened<Function>(x, result);
   } else {
     return map_wide([](auto wide) { return trig_short<Function, false>(wide); }, x);
   }
@@ -609,11 +676,12 @@ ARRAYX_HD void make_quotient_finite(V& n, V& d) {
 template <class V>
 ARRAYX_HD V atan2_core(V y, V x) {
   using C = trig_constants_t<V>;
+  using U = uint_t<V>;
   static constexpr AtanTable<scalar_t<V>> table{};
   const V one = constant<V>(1);
   const V ay = fabs(y), ax = fabs(x);
   const mask_t<V> swapped = ay > ax;
-  V n = select(swapped, ax, ay), d = select(swapped, ay, ax);
+  V n = at_most(ax, ay), d = at_least(ay, ax);  // a NaN is one of them
   // Below far_below the remainder of the quotient would underflow. A comparison with NaN is false,
   // so that NaN takes this branch too.
   const V above = constant<V>(C::far_above), below = constant<V>(C::far_below);
@@ -628,16 +696,25 @@ ARRAYX_HD V atan2_core(V y, V x) {
   const V inverse = one / d;
   const V quotient = n * inverse;
   const V quotient_low = exact_rest(n, quotient, d) * inverse;
-  const mask_t<V> left = sign_bit(x), falling = swapped != left;
+  const mask_t<V> left = sign_bit(x);
+  // The sign with which the angle of the quotient counts.
+  const U sign = bit_cast<U>(constant<V>(-0.0)), of_x = bit_cast<U>(x) & sign;
+  const U flip = select(swapped, of_x ^ sign, of_x);
   const Part<V> p = nearest_part(quotient, atan_part);
   const AtanStep<V> step = atan_step(quotient, p);
-  const V low = mul_add(step.t, step.u, quotient_low * step.slope);
+  V low;
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    low = mul_add(step.t, step.u, mul_add(quotient_low, step.u, quotient_low));
+  } else {
+    low = mul_add(step.t, step.u, quotient_low * step.slope);
+  }
   const V high_m =
       select(left, lookup(table.high[1], swapped, p.part), lookup(table.high[0], swapped, p.part));
   const V low_m =
       select(left, lookup(table.low[1], swapped, p.part), lookup(table.low[0], swapped, p.part));
-  const DoubleWord<V> sum = fast_two_sum(high_m, select(falling, -p.rest, p.rest));
-  return copysign(sum.hi + (sum.lo + (low_m + select(falling, -low, low))), y);
+  const DoubleWord<V> sum = fast_two_sum(high_m, bit_cast<V>(bit_cast<U>(p.rest) ^ flip));
+  low = bit_cast<V>(bit_cast<U>(low) ^ flip);
+  return copysign(sum.hi + (sum.lo + (low_m + low)), y);
 }
 
 // asin(v) = v + v * the value returned, from v^2 <= 1/4.
@@ -729,19 +806,20 @@ ARRAYX_HD V asin(V x) {
   const V factor = select(folded, constant<V>(-2), one);
   const V base_hi = select(folded, constant<V>(C::half_pi), zero);
   const V base_lo = select(folded, constant<V>(C::half_pi_low), zero);
-  return copysign(detail::add_to_base(base_hi, base_lo, factor, v), x);
+  return with_sign(detail::add_to_base(base_hi, base_lo, factor, v), x);
 }
 
 template <class V>
 ARRAYX_HD V acos(V x) {
   using C = detail::trig_constants_t<V>;
+  using U = uint_t<V>;
   const V zero = constant<V>(0), one = constant<V>(1), two = constant<V>(2);
   const V magnitude = fabs(x);
   const mask_t<V> folded = magnitude > constant<V>(0.5);
   const mask_t<V> negative = x < zero;
   const DoubleWord<V> v = detail::asin_folded(magnitude, folded);
-  const V size = select(folded, two, one);
-  const V factor = select(negative != folded, size, -size);
+  const U of_x = bit_cast<U>(x) & bit_cast<U>(constant<V>(-0.0));
+  const V factor = bit_cast<V>(bit_cast<U>(select(folded, two, -one)) ^ of_x);
   const V base_hi =
       select(folded, select(negative, constant<V>(2 * C::half_pi), zero), constant<V>(C::half_pi));
   const V base_lo = select(folded, select(negative, constant<V>(2 * C::half_pi_low), zero),
