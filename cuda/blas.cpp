@@ -19,6 +19,7 @@ Cublas::Cublas() {
     const std::string name = std::string("cublas") + "SDCZ"[i];
     find(library, (name + "getrfBatched").c_str(), getrf[i]);
     find(library, (name + "getrsBatched").c_str(), getrs[i]);
+    find(library, (name + "trsm_v2_64").c_str(), trsm[i]);
   }
 }
 

@@ -14,6 +14,7 @@ namespace arrayx::cuda {
 struct Cublas {
   using Handle = void*;
   static constexpr int op_none = 0, op_transpose = 1;
+  static constexpr int left = 0, lower = 0, upper = 1, any_diagonal = 0, unit_diagonal = 1;
 
   int (*create)(Handle*) = nullptr;
   int (*set_stream)(Handle, cudaStream_t) = nullptr;
@@ -22,6 +23,9 @@ struct Cublas {
               long long, const void*, void*, cudaDataType_t, std::int64_t, long long, std::int64_t,
               int, int) = nullptr;
   int (*getrf[4])(Handle, int n, void* const* a, int lda, int* pivots, int* infos, int count) = {};
+  int (*trsm[4])(Handle, int side, int fill, int operation, int diagonal, std::int64_t m,
+                 std::int64_t n, const void* alpha, const void* a, std::int64_t lda, void* b,
+                 std::int64_t ldb) = {};
   int (*getrs[4])(Handle, int operation, int n, int sides, const void* const* a, int lda,
                   const int* pivots, void* const* b, int ldb, int* host_info, int count) = {};
 

@@ -1,62 +1,48 @@
-// What stands before a part of a line, when blocks have the parts. The items of a line (equal
-// pieces of it, reduced) are added one after the other in groups of 32, so are the groups in groups
-// of 32 of their own, and so on; what stands before an item are the items before it in its group,
-// the groups before that one in theirs …, the widest first. So the order of the additions is the
-// same whether one block walks a line or blocks wait for each other's totals.
+// What stands before a part of a line, when blocks have the parts. A line is cut into tiles, equal
+// parts of it; blocks of two tiles, of four, eight … that begin at multiples of their size are
+// added pairwise, and what stands before tile t is the blocks that the bits of t say, the largest
+// first: before tile 6 those of tiles 0 to 3 and of 4 and 5. So the order of the additions is the
+// same whatever a tile is, and whether one block walks a line or blocks hand each other the totals
+// of theirs.
 #pragma once
 
 #include "loop.hpp"
+#include "warps.cuh"
 
 namespace arrayx::cuda {
 
-inline constexpr int warp_size = 32, group_log2 = 5;
-inline constexpr int most_levels = 6;  // 2^30 items
-inline constexpr u32 whole_warp = 0xffffffff;
+inline constexpr int most_tile_bits = 30;
 
-// The totals that blocks tell each other: words of 32 bits, each with a flag above it, so that a
-// word is read whole or not at all.
-// A block waits only for blocks of lower numbers, which the device starts first (as CUB's scans
-// do).
+// The totals that blocks tell each other: of tiles, of groups of 2^group_log2 tiles, of groups of
+// groups …, so that a total is known a few messages after those that it is made of. They are words
+// of 32 bits, each with a flag above it, so that a word is read whole or not at all, and no other
+// memory is read on its word.
+// Blocks get tiles in their order by the counter, and tell a tile's total without waiting for later
+// ones: whom a block waits for is running, however many blocks the device has room for.
 struct Carries {
-  u64* words = nullptr;  // zero at first; null where one block walks a line
+  u64* words = nullptr;  // zero at first
+  u32* turn = nullptr;   // how many tiles of all lines have been given to blocks
   i64 line_words = 0;
-  i64 level[most_levels] = {};  // where the items, groups, groups of groups … of a line begin
-  int levels = 0;               // of them that have more than one item
+  i64 level[most_tile_bits / 3] = {};  // where the tiles, groups, groups of groups … begin
+  int levels = 0;                      // of them that have more than one member
 };
 
-// On the host: the levels of lines that have so many items, `at_once` of them to a block, and the
-// memory of their totals unless each block walks a line.
-inline Carries carries_of(std::int64_t lines, std::int64_t items, int at_once, int item_bytes,
-                          bool walks, std::optional<Scratch>& memory) {
+// On the host: of lines of so many tiles.
+inline Carries carries_of(std::int64_t lines, std::int64_t tiles, int group_log2, int item_bytes,
+                          std::optional<Scratch>& memory) {
   Carries c;
-  std::int64_t words = 0;
-  for (std::int64_t n = items; n > 1; n = (n - 1) / warp_size + 1) {
-    c.level[c.levels++] = words;
-    const bool told = n < items || at_once < warp_size;
-    if (told) words += n * std::max(item_bytes / 4, 1);
+  for (std::int64_t n = tiles; n > 1; n = ((n - 1) >> group_log2) + 1) {
+    c.level[c.levels++] = c.line_words;
+    c.line_words += n * std::max(item_bytes / 4, 1);
   }
-  if (walks || words == 0) return c;
-  c.line_words = words;
-  const auto bytes = static_cast<std::size_t>(lines * words) * sizeof(u64);
+  c.line_words += c.line_words % 2;  // they are read in pairs
+  // And a counter.
+  const auto bytes = static_cast<std::size_t>(lines * c.line_words + 1) * sizeof(u64);
   memory.emplace(bytes);
   c.words = memory->as<u64>();
+  c.turn = reinterpret_cast<u32*>(c.words + lines * c.line_words);
   check(cudaMemsetAsync(c.words, 0, bytes, stream()), "cudaMemsetAsync");
   return c;
-}
-
-// f(words of x): exchanges values of any size in words of 32 bits.
-template <class A, class F>
-__device__ __forceinline__ A by_words(A x, F&& f) {
-  u32 words[(sizeof(A) + 3) / 4] = {};
-  memcpy(words, &x, sizeof x);
-#pragma unroll
-  for (u32& word : words) word = f(word);
-  memcpy(&x, words, sizeof x);
-  return x;
-}
-template <class A>
-__device__ __forceinline__ A from_lane(A x, int lane) {
-  return by_words(x, [&](u32 word) { return __shfl_sync(whole_warp, word, lane); });
 }
 
 // Items one after the other.
@@ -71,105 +57,172 @@ struct Running {
   }
 };
 
-template <class A>
-__device__ __forceinline__ void publish(u64* words, i64 item, A total) {
-  constexpr int count = (sizeof(A) + 3) / 4;
-  u32 value[count] = {};
-  memcpy(value, &total, sizeof total);
-#pragma unroll
-  for (int w = 0; w < count; ++w) {
-    const u64 flagged = u64{1} << 32 | value[w];
-    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(words + item * count + w), "l"(flagged)
-                 : "memory");
-  }
-}
-// The totals of `lanes` items from `first` on, one to a lane; waits for them.
-template <class A>
-__device__ __forceinline__ A wait_for(const u64* words, i64 first, int lanes) {
-  constexpr int count = (sizeof(A) + 3) / 4;
-  const int lane = threadIdx.x % warp_size;
-  u32 value[count] = {};
-  bool ready;
-  do {
-    ready = true;
-    if (lane < lanes) {
-#pragma unroll
-      for (int w = 0; w < count; ++w) {
-        u64 flagged;
-        asm volatile("ld.relaxed.gpu.u64 %0, [%1];"
-                     : "=l"(flagged)
-                     : "l"(words + (first + lane) * count + w)
-                     : "memory");
-        value[w] = static_cast<u32>(flagged);
-        ready &= (flagged >> 32) != 0;
-      }
-    }
-  } while (!__all_sync(whole_warp, ready));
-  A total;
-  memcpy(&total, value, sizeof total);
-  return total;
-}
-
-template <class A>
-__device__ __forceinline__ void keep(A* kept, A value) {  // what all lanes have read before
-  __syncwarp();
-  if (threadIdx.x % warp_size == 0) *kept = value;
-}
-
-// What stands before a group, and before the lane's item in it.
+// The lane's item among those of 2, 4, 8 … lanes.
 template <class Op, class A>
-struct Before {
-  Running<Op, A> group;
-  A in_group{};  // of nothing for the group's first item
+struct Blocks {
+  A other[5];  // the block of 2^d lanes beside the lane's
+  A total;
+
+  // Of blocks of up to 2^bits lanes.
+  __device__ __forceinline__ Blocks(A item, int bits) : total(item) {
+    const int lane = threadIdx.x % warp_size;
+#pragma unroll
+    for (int d = 0; d < 5; ++d) {
+      if (d >= bits) break;
+      other[d] = from_lane(total, lane ^ 1 << d);
+      total = lane >> d & 1 ? Op::combine(other[d], total) : Op::combine(total, other[d]);
+    }
+  }
+  // What stands before the lane, of blocks of 2^first up to 2^(last - 1) lanes.
+  __device__ __forceinline__ Running<Op, A> after(Running<Op, A> before, int first,
+                                                  int last) const {
+    const int lane = threadIdx.x % warp_size;
+#pragma unroll
+    for (int d = 4; d >= 0; --d) {
+      if (d >= first && d < last && (lane >> d & 1)) before.then(other[d]);
+    }
+    return before;
+  }
 };
 
-// One warp's work for items [first, first + count) of a line, which lie in one group; lane i has
-// item i. `walked`, of most_levels, is what a block keeps that walks the line.
-template <class Op, class A>
-__device__ __forceinline__ Before<Op, A> carry_on(const Carries& carries, u32 line, i64 first,
-                                                  int count, A item, A* walked) {
-  const int lane = threadIdx.x % warp_size;
-  const bool walks = carries.words == nullptr;
-  u64* const words = carries.words + line * carries.line_words;
-  if (!walks && count < warp_size && lane < count) publish(words, first + lane, item);
-  Before<Op, A> before;
-  A total{};         // of the group one level below …
-  bool ends = true;  // … which ends with these items
-  __syncwarp();
-  for (int level = 0; level < carries.levels; ++level) {
-    const i64 at = first >> (group_log2 * level);
-    const int digit = static_cast<int>(at % warp_size);
-    u64* const totals = words + carries.level[level];
-    if (!walks && level > 0 && ends && lane == 0) publish(totals, at, total);
-    Running<Op, A> group;
-    if (walks) {
-      group = {walked[level], digit > 0};
-    } else if (digit > 0) {
-      const A others = wait_for<A>(totals, at - digit, digit);
-#pragma unroll 4
-      for (int i = 0; i < digit; ++i) group.then(from_lane(others, i));
+template <class A>
+inline constexpr int words_of = (sizeof(A) + 3) / 4;
+
+template <class A>
+__device__ __forceinline__ void publish(u64* at, A total) {
+  u32 value[words_of<A>] = {};
+  memcpy(value, &total, sizeof total);
+#pragma unroll
+  for (int w = 0; w < words_of<A>; ++w) {
+    const u64 flagged = u64{1} << 32 | value[w];
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(at + w), "l"(flagged) : "memory");
+  }
+}
+// Whether it was there.
+template <class A>
+__device__ __forceinline__ bool read_published(const u64* at, A& total) {
+  u64 flagged[words_of<A>];
+  if constexpr (words_of<A> == 1) {
+    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(flagged[0]) : "l"(at) : "memory");
+  } else {
+#pragma unroll
+    for (int w = 0; w < words_of<A>; w += 2) {
+      asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];"
+                   : "=l"(flagged[w]), "=l"(flagged[w + 1])
+                   : "l"(at + w)
+                   : "memory");
     }
-    if (level > 0 && group.any) {
-      Running<Op, A> wider = group;
-      if (before.group.any) wider.then(before.group.value);
-      before.group = wider;
-    }
-    if (!ends) continue;
-    if (level == 0) {
-#pragma unroll 4
-      for (int i = 0; i < count; ++i) {
-        if (lane == i) before.in_group = group.value;
-        group.then(from_lane(item, i));
+  }
+  bool ready = true;
+  u32 value[words_of<A>];
+#pragma unroll
+  for (int w = 0; w < words_of<A>; ++w) {
+    value[w] = static_cast<u32>(flagged[w]);
+    ready &= (flagged[w] >> 32) != 0;
+  }
+  memcpy(&total, value, sizeof total);
+  return ready;
+}
+
+// Where the total of the tile, or of its group of a level, is told.
+template <class A, int GroupLog2>
+__device__ __forceinline__ u64* place_of(const Carries& carries, u32 line, int level, u32 tile) {
+  return carries.words + line * carries.line_words + carries.level[level] +
+         i64(tile >> level * GroupLog2) * words_of<A>;
+}
+
+// Tells the total of a tile, and those of the groups that end with it; for whole warps, of which
+// 2^GroupLog2 lanes have the same line and total. `speaks` is theirs, too.
+template <class Op, int GroupLog2, class A>
+__device__ __forceinline__ void tell(const Carries& carries, u32 line, bool speaks, u32 tile,
+                                     A total) {
+  constexpr int members = 1 << GroupLog2;
+  const int lane = threadIdx.x % members;
+  for (int level = 0;; ++level) {
+    u64* const place = place_of<A, GroupLog2>(carries, line, level, tile);
+    if (speaks && lane == members - 1) publish(place, total);
+    const int member = (tile >> level * GroupLog2) % members;
+    if (member < members - 1 || level + 1 >= carries.levels) return;
+    const bool waits = speaks && lane < member;
+    A item = total;
+    bool ready;
+    do {
+      ready = !waits || read_published(place + (lane - member) * words_of<A>, item);
+    } while (!__all_sync(whole_warp, ready));
+    total = Blocks<Op, A>(item, GroupLog2).total;
+  }
+}
+
+// Waits for what stands before a tile in each of 2^lines_log2 lines: table[k << lines_log2 | line]
+// is the block of 2^k tiles, of the bits k of `tile`. The work of a whole thread block, which has
+// to meet before it reads the table.
+template <class Op, int GroupLog2, int AtOnce, class A>
+__device__ __forceinline__ void hear(const Carries& carries, u32 first_line, u32 all_lines,
+                                     int lines_log2, u32 tile, A* table) {
+  constexpr int members = 1 << GroupLog2, step = block_threads / members;
+  const int lane = threadIdx.x % members, jobs = carries.levels << lines_log2;
+  const int warp_job = threadIdx.x / warp_size * (warp_size / members);
+  for (int first = 0; first + warp_job < jobs; first += step * AtOnce) {
+    A item[AtOnce] = {};
+    const u64* place[AtOnce];
+    bool ready[AtOnce];
+#pragma unroll
+    for (int j = 0; j < AtOnce; ++j) {
+      const int job = first + j * step + threadIdx.x / members;
+      const u32 line = first_line + (job & ((1 << lines_log2) - 1));
+      const int level = job >> lines_log2, member = (tile >> level * GroupLog2) % members;
+      ready[j] = job >= jobs || line >= all_lines || lane >= member;
+      if (!ready[j]) {
+        place[j] =
+            place_of<A, GroupLog2>(carries, line, level, tile) + (lane - member) * words_of<A>;
       }
-      ends = digit + count == warp_size;
-    } else {
-      group.then(total);
-      ends = digit == warp_size - 1;
     }
-    total = group.value;
-    if (walks) keep(walked + level, total);
+    bool all;
+    do {
+      all = true;
+#pragma unroll
+      for (int j = 0; j < AtOnce; ++j) {
+        if (!ready[j]) ready[j] = read_published(place[j], item[j]);
+      }
+#pragma unroll
+      for (int j = 0; j < AtOnce; ++j) all &= ready[j];
+    } while (!__all_sync(whole_warp, all));
+#pragma unroll
+    for (int j = 0; j < AtOnce; ++j) {
+      const int job = first + j * step + threadIdx.x / members;
+      const int level = job >> lines_log2, member = (tile >> level * GroupLog2) % members;
+#pragma unroll
+      for (int d = 0; d < GroupLog2; ++d) {
+        if (job < jobs && (member >> d & 1) && lane == member >> (d + 1) << (d + 1)) {
+          table[(level * GroupLog2 + d) << lines_log2 | (job & ((1 << lines_log2) - 1))] = item[j];
+        }
+        if (d + 1 < GroupLog2) {
+          const A other = from_lane(item[j], (threadIdx.x ^ 1u << d) % warp_size);
+          item[j] = lane >> d & 1 ? Op::combine(other, item[j]) : Op::combine(item[j], other);
+        }
+      }
+    }
+  }
+}
+
+// What stands before a tile of a line, from the line's entries of the table.
+template <class Op, class A>
+__device__ __forceinline__ Running<Op, A> before_tile(u32 tile, const A* table, int lines_log2) {
+  Running<Op, A> before;
+  while (tile != 0) {
+    const int bit = 31 - __clz(tile);
+    tile ^= 1u << bit;
+    before.then(table[bit << lines_log2]);
   }
   return before;
+}
+
+// The table for the next tile, for a block that goes along a line by itself.
+template <class Op, class A>
+__device__ __forceinline__ void walk_on(u32 tile, A total, A* table, int lines_log2) {
+  int bit = 0;
+  for (; tile >> bit & 1; ++bit) total = Op::combine(table[bit << lines_log2], total);
+  table[bit << lines_log2] = total;
 }
 
 }  // namespace arrayx::cuda

@@ -29,6 +29,10 @@ class CudaBackend final : public HostFallback {
     const OnDevice here(index_);
     return cuda::allocate(bytes);
   }
+  bool share_with_host(Storage& storage) override {
+    const OnDevice here(index_);
+    return checked(cuda::share_with_host(storage));
+  }
   MemoryInfo memory_info() override {
     const OnDevice here(index_);
     return cuda::memory_info();
@@ -36,14 +40,17 @@ class CudaBackend final : public HostFallback {
   void set_cache_limit(std::int64_t bytes) override {
     const OnDevice here(index_);
     cuda::set_cache_limit(bytes);
+    cuda::check_indices();
   }
   void empty_cache() override {
     const OnDevice here(index_);
     cuda::empty_cache();
+    cuda::check_indices();
   }
   void download(const void* on_device, void* on_host, std::size_t bytes) override {
     const OnDevice here(index_);
     cuda::download(host(), on_device, on_host, bytes);
+    cuda::check_indices();
   }
   void upload(const void* on_host, void* on_device, std::size_t bytes) override {
     const OnDevice here(index_);
@@ -52,6 +59,7 @@ class CudaBackend final : public HostFallback {
   void synchronize() override {
     const OnDevice here(index_);
     cuda::check(cudaDeviceSynchronize(), "synchronize");
+    cuda::check_indices();
   }
   void wait_for(std::uintptr_t stream) override {
     order(reinterpret_cast<cudaStream_t>(stream), cuda::stream());
@@ -79,6 +87,12 @@ class CudaBackend final : public HostFallback {
   void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper) override {
     run([&] { cuda::triangle(in, out, k, upper); },
         [&] { HostFallback::triangle(in, out, k, upper); });
+  }
+  bool deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
+                 const Operand& out) override {
+    const OnDevice here(index_);
+    cuda::deviation(in, reduced, divisor, root, out);
+    return true;
   }
   void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
               const Operand* center, const Operand& out) override {
@@ -118,11 +132,11 @@ class CudaBackend final : public HostFallback {
   bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                           const Operand& offsets, std::int64_t* bad) override {
     const OnDevice here(index_);
-    return cuda::accumulate_offsets(index, n, stride, offsets, bad);
+    return checked(cuda::accumulate_offsets(index, n, stride, offsets, bad));
   }
   std::int64_t count_nonzero(const Operand& in) override {
     const OnDevice here(index_);
-    return cuda::count_nonzero(in);
+    return checked(cuda::count_nonzero(in));
   }
   void nonzero(const Operand& in, std::span<const Operand> out) override {
     const OnDevice here(index_);
@@ -208,11 +222,22 @@ class CudaBackend final : public HostFallback {
   }
 
  private:
+  // What the device gave to the host, which has waited for it.
+  template <class T>
+  static T checked(T result) {
+    cuda::check_indices();
+    return result;
+  }
+
   template <class Kernels, class Host>
   std::invoke_result_t<Kernels> run(Kernels&& kernels, Host&& host) {
     const OnDevice here(index_);
     try {
-      return kernels();
+      if constexpr (std::is_void_v<std::invoke_result_t<Kernels>>) {
+        return kernels();
+      } else {
+        return checked(kernels());
+      }
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::not_implemented) throw;
       return host();

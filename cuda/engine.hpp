@@ -69,6 +69,7 @@ inline cudaStream_t stream() {
 
 // ---- memory.cu: of the current device
 StorageRef allocate(std::int64_t bytes);  // 256-byte aligned
+bool share_with_host(Storage& storage);
 MemoryInfo memory_info();
 void set_cache_limit(std::int64_t bytes);
 void empty_cache();
@@ -104,6 +105,8 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
 // ---- reduce.cu
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
             const Operand* center, const Operand& out);
+void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
+               const Operand& out);
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out);
 // ---- scan.cu
 void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out);
@@ -111,6 +114,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
 void gather(const Operand& in, const Operand& offsets, const Operand& out);
 bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                     const Operand& out, std::int64_t* bad);
+// Throws IndexError for an index out of bounds that a gather met since the last call: to be called
+// where the host has waited for the device. gather_indexed() itself does not wait.
+void check_indices();
 void compress(const Operand& in, const Operand& mask, const Operand& out);
 void scatter(const Operand& in, const Operand& offsets, const Operand& out);
 bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,

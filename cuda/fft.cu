@@ -1,4 +1,5 @@
-// Fourier transforms: cuFFT, opened on first use. It is given contiguous arrays alone, so that bits
+// Fourier transforms: cuFFT, opened on first use, and kernels of our own along axes with others
+// behind them (fft_columns.hpp). It is given contiguous arrays alone, so that bits
 // do not depend on the layout of an input: what lies otherwise, is too short or too long is copied
 // first.
 #include <array>
@@ -6,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "fft_columns.hpp"
 #include "libraries.hpp"
 #include "loop.hpp"
 
@@ -140,10 +142,11 @@ Cufft& cufft() {
 
 // ---- from arrays to plans -----------------------------------------------------------------------
 
-// Of transforms that stand side by side the plans are as fast as those of rows only for powers of
-// two up to this one, or where all is small (on an H100 up to 1.7 times the time, else 2 to 7);
-// others, and those over several axes, take less time with a copy to rows and back.
-constexpr std::int64_t longest_side_by_side = 4096, small_bytes = std::int64_t{1} << 20;
+constexpr std::int64_t small_bytes = std::int64_t{1} << 20;
+
+bool is_fast_side_by_side(std::int64_t n) {
+  return n <= longest_side_by_side && (n & (n - 1)) == 0;
+}
 
 // A transform over adjacent axes of an array, with dimensions before and behind them.
 struct Job {
@@ -151,11 +154,29 @@ struct Job {
   std::int64_t last;    // elements that the transform has along the last of them
   bool turned = false;  // computed in rows although there are dimensions behind
   FftPlan* plan = nullptr;
+  std::optional<Columns> columns = {};  // instead of a plan
 };
+
+std::int64_t product_of(const Dims& shape, int first, int last) {
+  std::int64_t product = 1;
+  for (int d = first; d < last; ++d) product *= shape[d];
+  return product;
+}
+
+// Whether our own kernels take an axis, and what they are to be told. The lengths in memory come
+// with the operands.
+std::optional<Columns> columns_of(DType in, DType out, const Dims& shape, int axis,
+                                  std::int64_t n) {
+  Columns c{in, out, product_of(shape, 0, axis), n, product_of(shape, axis + 1, shape.size())};
+  if (c.behind == 1 || !are_columns(c)) return std::nullopt;
+  return c;
+}
 
 Job job_of(Cufft& library, DType in, DType out, const Dims& shape, int axis, int rank,
            std::int64_t last) {
   Job job{axis, rank, last};
+  if (rank == 1) job.columns = columns_of(in, out, shape, axis, last);
+  if (job.columns) return job;
   Transforms t{properties().index,
                data_type(in),
                data_type(out),
@@ -176,7 +197,7 @@ Job job_of(Cufft& library, DType in, DType out, const Dims& shape, int axis, int
     t.count *= shape[d];
     if (d > axis) behind *= shape[d];
   }
-  const bool is_fast = t.rank == 1 && each <= longest_side_by_side && (each & (each - 1)) == 0;
+  const bool is_fast = t.rank == 1 && is_fast_side_by_side(each);
   const bool is_small = each * t.count * itemsize(complex_dtype(in)) <= small_bytes;
   t.side_by_side = behind > 1 && t.count == behind && (is_fast || is_small);
   job.turned = behind > 1 && !t.side_by_side;
@@ -274,6 +295,23 @@ void run(Cufft& library, FftPlan& plan, const Operand& in, const Operand& out, i
   check_fft(library.execute(plan.handle, in.data, out.data, direction), "a transform");
 }
 
+// As far as our own kernels do it, of an operand of any layout.
+void run_columns(Columns c, int axis, const Operand& in, const Operand& out, bool inverse,
+                 double scale) {
+  c.given = in.layout->shape[axis];
+  c.wanted = out.layout->shape[axis];
+  c.inverse = inverse;
+  c.scale = scale;
+  Array copied;
+  Operand from = in;
+  if (!in.layout->is_contiguous() || !is_aligned_to(in.data, itemsize(in.dtype))) {
+    copied = scratch_array(in.dtype, in.layout->shape);
+    copy(in, copied);
+    from = copied;
+  }
+  transform_columns(c, from.data, out.data);
+}
+
 // A result, where the plan can write it: in `out` or in an array that is copied there.
 class Result {
  public:
@@ -308,8 +346,24 @@ void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool 
   int first = 0, last = 0, together = 0;
   const auto finish = [&] {
     if (together == 0) return;
-    jobs.push_back(
-        job_of(library, in.dtype, out.dtype, shape, first, last - first + 1, shape[last]));
+    const auto add = [&](int axis, int rank, std::int64_t n) {
+      jobs.push_back(job_of(library, in.dtype, out.dtype, shape, axis, rank, n));
+    };
+    // One by one where that spares them a copy to rows.
+    bool go_apart = true;
+    for (int d = first; d <= last; ++d) {
+      const std::int64_t before = product_of(shape, 0, d),
+                         behind = product_of(shape, d + 1, shape.size());
+      go_apart &= shape[d] == 1 || columns_of(in.dtype, out.dtype, shape, d, shape[d]) ||
+                  (before == 1 && behind > 1 && is_fast_side_by_side(shape[d]));
+    }
+    if (go_apart) {
+      for (int d = last; d >= first; --d) {
+        if (shape[d] > 1) add(d, 1, shape[d]);
+      }
+    } else {
+      add(first, last - first + 1, shape[last]);
+    }
     together = 0;
   };
   for (int d = shape.size() - 1; d >= 0; --d) {
@@ -332,10 +386,16 @@ void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool 
     const Result result(job, out, job.last);
     const Operand& to = result;
     const Operand& source = i == 0 ? in : out;
+    const bool is_last = i + 1 == jobs.size();
+    if (job.columns) {
+      run_columns(*job.columns, job.axis, source, to, inverse, is_last ? scale : 1);
+      result.deliver();
+      continue;
+    }
     const bool direct = is_taken_directly(job, source, job.last);
     if (!direct) load(source, to, job.axis + job.rank - 1, fill);
     run(library, *job.plan, direct ? source : to, to, inverse ? backward : forward);
-    if (scale != 1 && i + 1 == jobs.size()) multiply(to, scale, to);
+    if (scale != 1 && is_last) multiply(to, scale, to);
     result.deliver();
   }
 }
@@ -354,6 +414,11 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
   const Job job = job_of(library, in.dtype, out.dtype, out.layout->shape, axis, 1, n);
   const Result result(job, out, n / 2 + 1);
   const Operand& to = result;
+  if (job.columns) {
+    run_columns(*job.columns, axis, in, to, inverse, scale);
+    result.deliver();
+    return;
+  }
   Array copied;
   Operand from = in;
   if (!is_taken_directly(job, in, n)) {
@@ -382,6 +447,11 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   const std::lock_guard lock(library.mutex);
   const Job job = job_of(library, in.dtype, out.dtype, out.layout->shape, axis, 1, n);
   const Result result(job, out, n);
+  if (job.columns) {
+    run_columns(*job.columns, axis, in, result, inverse, scale);
+    result.deliver();
+    return;
+  }
   Dims shape = out.layout->shape;
   shape[axis] = n / 2 + 1;
   // A copy always, since cuFFT writes into the input of such transforms.

@@ -1,8 +1,12 @@
 // Gathers, scatters and the positions of elements that are not zero.
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "../cpp/ops/reductions.hpp"
-#include "carries.cuh"
+#include "loop.hpp"
+#include "warps.cuh"
 
 namespace arrayx::cuda {
 
@@ -114,63 +118,93 @@ __global__ void __launch_bounds__(block_threads) gather_items(const __grid_const
   });
 }
 
-// An index as int64: negative ones count from the end; what is out of bounds, also uint64 beyond
-// int64, becomes -1.
-__device__ __forceinline__ i64 normalised(const char* p, DType dtype, i64 n) {
-  i64 i = 0;
-  bool inside = true;
+// An index as int64, uint64 by its bits, and …
+__device__ __forceinline__ i64 index_at(const char* p, DType dtype) {
   switch (dtype) {
     case DType::int8:
-      i = *reinterpret_cast<const i8*>(p);
-      break;
+      return *reinterpret_cast<const i8*>(p);
     case DType::int16:
-      i = *reinterpret_cast<const i16*>(p);
-      break;
+      return *reinterpret_cast<const i16*>(p);
     case DType::int32:
-      i = *reinterpret_cast<const i32*>(p);
-      break;
+      return *reinterpret_cast<const i32*>(p);
     case DType::uint8:
-      i = *reinterpret_cast<const u8*>(p);
-      break;
+      return *reinterpret_cast<const u8*>(p);
     case DType::uint16:
-      i = *reinterpret_cast<const u16*>(p);
-      break;
+      return *reinterpret_cast<const u16*>(p);
     case DType::uint32:
-      i = *reinterpret_cast<const u32*>(p);
-      break;
+      return *reinterpret_cast<const u32*>(p);
     default:
-      i = *reinterpret_cast<const i64*>(p);
-      inside = dtype == DType::int64 || i >= 0;
+      return *reinterpret_cast<const i64*>(p);
   }
-  if (i < 0) i += n;
-  return inside && i >= 0 && i < n ? i : -1;
+}
+// … where it points: negative ones count from the end; what is out of bounds, also uint64 beyond
+// int64, becomes -1.
+__device__ __forceinline__ i64 normalised(i64 i, DType dtype, i64 n) {
+  if (i < 0 && dtype != DType::uint64) i += n;
+  return i >= 0 && i < n ? i : -1;
 }
 
-// gather_items() by indices; those out of bounds set `wrong`.
+// The first index out of bounds that gathers of this device met since the host asked: of the first
+// operation that had one, that at the lowest address.
+struct BadIndex {
+  u32 lock, is_unsigned;
+  u64 operation;  // counted from 1; 0 for none
+  u64 address;
+  i64 index, size;
+};
+__device__ BadIndex first_bad;
+
+// `met` is memory of the host's that the device writes.
+__device__ __noinline__ void note_bad(const char* p, DType dtype, i64 n, u64 operation, u32* met) {
+  volatile BadIndex* const bad = &first_bad;
+  const u64 address = reinterpret_cast<u64>(p);
+  const auto is_later = [&] {
+    const u64 by = bad->operation;
+    __threadfence();
+    return by != 0 && (by != operation || address >= bad->address);
+  };
+  while (!is_later()) {
+    if (atomicCAS(&first_bad.lock, 0, 1) != 0) continue;
+    __threadfence();
+    if (!is_later()) {
+      bad->address = address;
+      bad->index = index_at(p, dtype);
+      bad->size = n;
+      bad->is_unsigned = dtype == DType::uint64;
+      __threadfence();
+      bad->operation = operation;
+      *static_cast<volatile u32*>(met) = 1;
+    }
+    __threadfence();
+    atomicExch(&first_bad.lock, 0);
+    return;
+  }
+}
+
+// gather_items() by indices; for those out of bounds, which are noted, the first element.
 template <class M>
 __global__ void __launch_bounds__(block_threads)
-    gather_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u32* wrong) {
+    gather_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met) {
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
     i64 index[each];
-    bool bad = false;
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      index[e] = normalised(loop.data[0] + place.offset[e][0], loop.dtype[0], n);
-      bad |= index[e] < 0;
+      index[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
     }
-    if (bad) *wrong = 1;
     M x[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (index[e] < 0) continue;
-      x[e] = load_item<M>(loop.data[1] + place.offset[e][1] + index[e] * stride * i64(sizeof(M)));
+      i64 at = normalised(index[e], loop.dtype[0], n);
+      if (at < 0) {
+        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
+        at = 0;
+      }
+      x[e] = load_item<M>(loop.data[1] + place.offset[e][1] + at * stride * i64(sizeof(M)));
     }
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (place.exists[e] && index[e] >= 0) {
-        *reinterpret_cast<M*>(loop.data[2] + place.offset[e][2]) = x[e];
-      }
+      if (place.exists[e]) *reinterpret_cast<M*>(loop.data[2] + place.offset[e][2]) = x[e];
     }
   });
 }
@@ -182,7 +216,8 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (!place.exists[e]) continue;
-      const i64 index = normalised(loop.data[0] + place.offset[e][0], loop.dtype[0], n);
+      const i64 given = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+      const i64 index = normalised(given, loop.dtype[0], n);
       if (index < 0) *wrong = 1;
       *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) += index * stride;
     }
@@ -198,7 +233,8 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (!place.exists[e]) continue;
-      if (normalised(loop.data[0] + place.offset[e][0], loop.dtype[0], n) < 0) {
+      const i64 index = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+      if (normalised(index, loop.dtype[0], n) < 0) {
         atomicMin(first, static_cast<unsigned long long>(start + begin + e * block_threads));
       }
     }
@@ -256,6 +292,21 @@ std::int64_t first_out_of_bounds(const Operand& index, std::int64_t n) {
   return converted_element(e, DType::int64).as<std::int64_t>();
 }
 
+// Where gathers of the current device say that first_bad holds something. Never freed, like memory.
+u32* bad_index_met() {
+  static const auto& all = *[] {
+    auto* const words = new std::vector<u32*>;
+    const auto count = static_cast<std::size_t>(device_count());
+    void* pinned;
+    check(cudaHostAlloc(&pinned, count * 64, cudaHostAllocPortable | cudaHostAllocMapped),
+          "pinned memory");
+    std::memset(pinned, 0, count * 64);
+    for (std::size_t i = 0; i < count; ++i) words->push_back(static_cast<u32*>(pinned) + i * 16);
+    return words;
+  }();
+  return all[static_cast<std::size_t>(properties().index)];
+}
+
 // `a` itself, or a copy of it whose items are aligned.
 Operand aligned(const Operand& a, Array& holder) {
   if (has_aligned_elements(a)) return a;
@@ -294,26 +345,43 @@ bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
     copy(whole, out);
     return true;
   }
-  Array index_copy;
-  const Operand places = aligned(index, index_copy);
-  const Flag wrong(0);
-  const int ndim = out.layout->ndim();
   if (out.layout->size == 0 || n == 0) {  // nothing to pick, but indices may be wrong
     const Array sums = scratch_array(DType::int64, index.layout->shape);
     copy(Element::of(std::int64_t{0}), sums);
     return accumulate_offsets(index, n, stride, sums, bad);
   }
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const int ndim = out.layout->ndim();
   const Dims index_strides = leading(places, ndim), in_strides = trailing(in, ndim);
   const Dims* strides[3] = {&index_strides, &in_strides, &out.layout->strides};
   const Plan plan = make_plan(out.layout->shape, strides, 3);
   const Operand* const all[] = {&places, &in, &out};
+  static std::atomic<u64> operations{0};
+  const u64 operation = operations.fetch_add(1, std::memory_order_relaxed) + 1;
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     launch_over(reinterpret_cast<const void*>(&gather_at<decltype(item)>), plan, all, "gather", n,
-                stride, wrong.as<u32>());
+                stride, operation, bad_index_met());
   });
-  if (downloaded<u32>(wrong.as<void>()) == 0) return true;
-  *bad = first_out_of_bounds(places, n);
-  return false;
+  return true;
+}
+
+void check_indices() {
+  u32* const met = bad_index_met();
+  if (*static_cast<volatile u32*>(met) == 0) [[likely]]
+    return;
+  BadIndex bad;
+  check(cudaMemcpyFromSymbol(&bad, first_bad, sizeof bad), "a copy to the host");
+  void* record;
+  check(cudaGetSymbolAddress(&record, first_bad), "cudaGetSymbolAddress");
+  check(cudaMemsetAsync(record, 0, sizeof bad, stream()), "cudaMemsetAsync");
+  check(cudaMemsetAsync(met, 0, sizeof *met, stream()), "cudaMemsetAsync");
+  check(cudaStreamSynchronize(stream()), "cudaMemsetAsync");
+  if (bad.operation == 0) return;  // another thread was told
+  const std::string index =
+      bad.is_unsigned ? std::to_string(static_cast<u64>(bad.index)) : std::to_string(bad.index);
+  index_error("index ", index, " is out of bounds for an axis with size ", bad.size,
+              ", in an earlier operation on cuda:", properties().index);
 }
 
 bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
@@ -487,27 +555,31 @@ __device__ __forceinline__ u32 warp_sum(u32 count) {
   return count;
 }
 
-__global__ void __launch_bounds__(block_threads)
-    count_mask(const u8* mask, i64 n, unsigned long long* total) {
-  const i64 step = i64(gridDim.x) * select_tile;
+// before[t + 1] = how many are not zero in tile t, which a warp counts; before[0] = 0.
+__global__ void __launch_bounds__(block_threads) count_tiles(const u8* mask, i64 n, i64* before) {
+  constexpr int loads = select_tile / (warp_size * select_each);
+  const int lane = threadIdx.x % warp_size;
+  const i64 tile = (i64(blockIdx.x) * block_threads + threadIdx.x) / warp_size;
+  const i64 first = tile * select_tile + lane * select_each;
   u32 count = 0;
-  for (i64 at = i64(blockIdx.x) * select_tile + threadIdx.x * select_each; at < n; at += step) {
-    count += __popc(nonzero_bits(mask, at, n));
+#pragma unroll
+  for (int i = 0; i < loads; ++i) {
+    count += __popc(nonzero_bits(mask, first + i * (warp_size * select_each), n));
   }
   count = warp_sum(count);
-  if (threadIdx.x % warp_size == 0) atomicAdd(total, static_cast<unsigned long long>(count));
+  if (lane != 0 || tile * select_tile >= n) return;
+  before[tile + 1] = count;
+  if (tile == 0) before[0] = 0;
 }
 
 // Puts, for the elements that are not zero in their order, what Write reads of each. A warp goes
 // over its part of the mask 32 elements at a time.
 template <class Write>
 __global__ void __launch_bounds__(block_threads)
-    select(const u8* mask, i64 n, const __grid_constant__ Carries carries,
-           const __grid_constant__ Write write) {
+    select(const u8* mask, i64 n, const i64* before, const __grid_constant__ Write write) {
   using Item = typename Write::Item;
   constexpr int rounds = select_each, batch = sizeof(Item) > 4 ? 64 / int(sizeof(Item)) : rounds;
   __shared__ u32 totals[block_threads / warp_size];
-  __shared__ u64 before_block;
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
   const i64 tile = i64(blockIdx.x) * select_tile;
   const u32 bits = nonzero_bits(mask, tile + threadIdx.x * select_each, n);
@@ -516,7 +588,7 @@ __global__ void __launch_bounds__(block_threads)
   const u32 both = bits | __shfl_down_sync(whole_warp, bits, 1) << 16;
   const i64 first = tile + warp * (warp_size * select_each) + lane;
   __syncthreads();
-  u32 rank = 0;
+  i64 rank = before[blockIdx.x];
   for (int w = 0; w < warp; ++w) rank += totals[w];
 #pragma unroll
   for (int begin = 0; begin < rounds; begin += batch) {
@@ -527,20 +599,10 @@ __global__ void __launch_bounds__(block_threads)
       chosen[i] = __shfl_sync(whole_warp, both, 2 * (begin + i));
       if (chosen[i] >> lane & 1) x[i] = write.read(first + (begin + i) * warp_size);
     }
-    if (begin == 0) {
-      if (warp == 0) {
-        u64 sum = 0;
-        for (const u32 t : totals) sum += t;
-        const auto before = carry_on<ops::Sum, u64>(carries, 0, blockIdx.x, 1, sum, nullptr);
-        if (lane == 0) before_block = before.group.value + before.in_group;
-      }
-      __syncthreads();
-    }
-    const u64 base = before_block;
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
       const u32 below = __popc(chosen[i] & ((1u << lane) - 1));
-      if (chosen[i] >> lane & 1) write.put(base + rank + below, x[i]);
+      if (chosen[i] >> lane & 1) write.put(rank + below, x[i]);
       rank += __popc(chosen[i]);
     }
   }
@@ -586,26 +648,56 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+// How many are not zero before each tile of a mask, and, as the last element, in all.
+Array counted_tiles(const u8* mask, std::int64_t n) {
+  const std::int64_t tiles = (n - 1) / select_tile + 1;
+  constexpr std::int64_t tiles_of_block = block_threads / warp_size;
+  const Array counts = scratch_array(DType::int64, {tiles + 1});
+  count_tiles<<<static_cast<unsigned>((tiles - 1) / tiles_of_block + 1), block_threads, 0,
+                stream()>>>(mask, n, counts.data_as<i64>());
+  check_launch("nonzero");
+  if (tiles == 1) return counts;
+  const Array before = scratch_array(DType::int64, {tiles + 1});
+  scan(false, counts, 0, false, before);
+  return before;
+}
+
+// What count_nonzero() found last in this thread: those who ask how many there are ask next where.
+struct Counted {
+  const u8* mask = nullptr;
+  std::int64_t n = 0;
+  int device = 0;
+  Array before;
+};
+thread_local Counted counted;
+
 // What is not zero, as contiguous bytes on 16 of their own.
 struct Mask {
-  Array holder;
+  Array holder, before;
   const u8* data;
   std::int64_t n;
 
   explicit Mask(const Operand& in) : n(in.layout->size) {
     data = reinterpret_cast<const u8*>(in.data);
-    if (in.dtype == DType::bool_ && in.layout->is_contiguous() && is_aligned_to(data, 16)) return;
-    holder = scratch_array(DType::bool_, in.layout->shape);
-    copy(in, holder);
-    data = holder.data_as<u8>();
+    if (!is_mask(in)) {
+      holder = scratch_array(DType::bool_, in.layout->shape);
+      copy(in, holder);
+      data = holder.data_as<u8>();
+    }
+    const Counted last = std::exchange(counted, {});
+    const bool known = data == last.mask && n == last.n && properties().index == last.device;
+    before = known ? last.before : counted_tiles(data, n);
+  }
+
+  static bool is_mask(const Operand& in) {
+    return in.dtype == DType::bool_ && in.layout->is_contiguous() && is_aligned_to(in.data, 16);
   }
 
   template <class Write>
   void run(Write write) const {
     const std::int64_t tiles = (n - 1) / select_tile + 1;
-    std::optional<Scratch> totals;
-    const Carries carries = carries_of(1, tiles, 1, sizeof(u64), false, totals);
-    select<<<static_cast<unsigned>(tiles), block_threads, 0, stream()>>>(data, n, carries, write);
+    select<<<static_cast<unsigned>(tiles), block_threads, 0, stream()>>>(
+        data, n, before.data_as<i64>(), write);
     check_launch("nonzero");
   }
 };
@@ -613,14 +705,13 @@ struct Mask {
 }  // namespace
 
 std::int64_t count_nonzero(const Operand& in) {
+  counted = {};
   if (in.layout->size == 0) return 0;
-  if (in.dtype == DType::bool_ && in.layout->is_contiguous()) {
-    const Mask mask(in);
-    const Flag total(0);
-    count_mask<<<blocks_for(mask.n, select_tile), block_threads, 0, stream()>>>(
-        mask.data, mask.n, total.as<unsigned long long>());
-    check_launch("count_nonzero");
-    return downloaded<std::int64_t>(total.as<void>());
+  if (Mask::is_mask(in)) {
+    const auto* const mask = reinterpret_cast<const u8*>(in.data);
+    const std::int64_t n = in.layout->size;
+    counted = {mask, n, properties().index, counted_tiles(mask, n)};
+    return downloaded<std::int64_t>(counted.before.data_as<i64>() + counted.before.size() - 1);
   }
   const Array result = scratch_array(DType::int64, {});
   std::vector<char> marks(static_cast<std::size_t>(in.layout->ndim()), 1);

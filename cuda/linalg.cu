@@ -10,7 +10,7 @@
 #include "blas.hpp"
 #include "libraries.hpp"
 #include "loop.hpp"
-#include "small_matrices.hpp"
+#include "small_matrices.cuh"
 
 namespace arrayx::cuda {
 
@@ -225,6 +225,16 @@ Matrices matrices_of(const Operand& x, Array& holder) {
   return {holder.data(), rows * columns, columns, 1};
 }
 
+// What small matrices' kernels need of any factorisation; the sides fit an int.
+SmallMatrices small_job(const Operand& a, Array& holder) {
+  SmallMatrices job;
+  job.rows = static_cast<int>(rows_of(a));
+  job.columns = static_cast<int>(columns_of(a));
+  job.count = count_of(a);
+  job.a = matrices_of(a, holder);
+  return job;
+}
+
 // Of shape […, rows, columns] in column-major order.
 Array column_major(DType dtype, const Operand& like, i64_t rows, i64_t columns) {
   Dims shape = like.layout->shape;
@@ -395,6 +405,30 @@ Scratch places_of(char* first, i64_t bytes, i64_t count) {
   return places;
 }
 
+// The matrix, column by column and zeros so far, that exchanges rows as the pivots say.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    write_exchanges(const i64* pivots, int n, T* matrix) {
+  extern __shared__ int rows[];
+  int* const others = rows + n;
+  for (int i = threadIdx.x; i < n; i += block_threads) {
+    rows[i] = i;
+    others[i] = static_cast<int>(max(i64(i), min(pivots[i] - 1, i64(n) - 1)));  // also after NaN
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < n; ++i) {
+      const int other = others[i], row = rows[other];
+      rows[other] = rows[i];
+      rows[i] = row;
+    }
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += block_threads) {
+    matrix[i + i64(rows[i]) * n] = from_real<T>(1);
+  }
+}
+
 // Factors of the transposes of a stack's matrices, copied to lie row by row.
 class Factors {
  public:
@@ -472,6 +506,42 @@ class Factors {
     }
   }
 
+  // Inverts each matrix: with its exchanges in place of the identity, which getrs would take longer
+  // to exchange the rows of than for one of the two solutions.
+  void invert(const Operand& out) {
+    constexpr i64_t most = 6144;  // pivots in a block's shared memory
+    const auto trsm = cublas().trsm[position(dtype)];
+    if (in_one_call_ || n > most || !trsm) {
+      write_identity(out);
+      solve(Cublas::op_none, n, out.data);
+      return;
+    }
+    const i64_t each = n * n * itemsize(dtype);
+    check(cudaMemsetAsync(out.data, 0, static_cast<std::size_t>(count * each), stream()), "inv");
+    for_floating(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const T one = [] {
+        if constexpr (ops::is_complex_v<T>) {
+          return T{1, 0};
+        } else {
+          return T{1};
+        }
+      }();
+      for (i64_t i = 0; i < count; ++i) {
+        T* const x = reinterpret_cast<T*>(out.data + i * each);
+        write_exchanges<<<1, block_threads, static_cast<std::size_t>(2 * n) * sizeof(int),
+                          stream()>>>(
+            reinterpret_cast<const i64*>(pivots_.data_as<i64_t>()) + i * n, static_cast<int>(n), x);
+        check_launch("inv");
+        const char* const lu = matrices.data() + i * each;
+        check_blas(trsm(cublas().handle(), Cublas::left, Cublas::lower, Cublas::op_none,
+                        Cublas::unit_diagonal, n, n, &one, lu, n, x, n));
+        check_blas(trsm(cublas().handle(), Cublas::left, Cublas::upper, Cublas::op_none,
+                        Cublas::any_diagonal, n, n, &one, lu, n, x, n));
+      }
+    });
+  }
+
   // Which rows were exchanged, counted from one, as int64.
   Array pivots() const {
     if (!in_one_call_) return pivots_;
@@ -509,11 +579,8 @@ std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) {
   Failures failures(count);
   if (n <= INT_MAX && k <= INT_MAX) {
     Array a_holder, b_holder;
-    SmallMatrices job;
-    job.rows = job.columns = static_cast<int>(n);
+    SmallMatrices job = small_job(a, a_holder);
     job.sides = static_cast<int>(k);
-    job.count = count;
-    job.a = matrices_of(a, a_holder);
     job.b = matrices_of(b, b_holder);
     job.out[0] = out.data;
     job.failed = failures.first();
@@ -540,18 +607,15 @@ std::int64_t inverse(const Operand& a, const Operand& out) {
   Failures failures(count);
   if (n <= INT_MAX) {
     Array holder;
-    SmallMatrices job;
-    job.rows = job.columns = job.sides = static_cast<int>(n);
-    job.count = count;
-    job.a = matrices_of(a, holder);
+    SmallMatrices job = small_job(a, holder);
+    job.sides = job.columns;
     job.out[0] = out.data;
     job.failed = failures.first();
     if (solve_small(dtype, job)) return failures.read();
   }
   // The inverse of the transpose, column by column, is that of the matrix, row by row.
   Factors factors("inv", a, failures);
-  write_identity(out);
-  factors.solve(Cublas::op_none, n, out.data);
+  factors.invert(out);
   factors.spoil(out);
   return failures.read();
 }
@@ -591,11 +655,8 @@ std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) {
   Failures failures(count);
   if (n <= INT_MAX) {
     Array holder;
-    SmallMatrices job;
-    job.rows = job.columns = static_cast<int>(n);
-    job.count = count;
+    SmallMatrices job = small_job(a, holder);
     job.upper = upper;
-    job.a = matrices_of(a, holder);
     job.out[0] = out.data;
     job.failed = failures.first();
     if (cholesky_small(dtype, job)) return failures.read();
@@ -637,13 +698,9 @@ void qr(const Operand& a, const Operand& q, const Operand& r) {
   }
   if (m <= INT_MAX && n <= INT_MAX) {
     Array holder;
-    SmallMatrices job;
-    job.rows = static_cast<int>(m);
-    job.columns = static_cast<int>(n);
+    SmallMatrices job = small_job(a, holder);
     job.left = static_cast<int>(q_columns);
     job.right = static_cast<int>(r_rows);
-    job.count = count;
-    job.a = matrices_of(a, holder);
     job.out[0] = q.data;
     job.out[1] = r.data;
     if (qr_small(dtype, job)) return;
@@ -689,15 +746,11 @@ std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vector
   if (values.layout->size == 0) return -1;
   Failures failures(count);
   // A matrix that stands alone, of so many rows, cuSOLVER was seen to do faster on an H100.
-  const i64_t from = vectors ? (dtype == DType::complex128 ? 57 : 65) : 41;
   const bool is_faster_there =
-      count == 1 && n >= from && dtype != DType::float32 && Solver::library().found;
+      vectors && count == 1 && n >= 57 && dtype == DType::complex128 && Solver::library().found;
   if (n <= INT_MAX && !is_faster_there) {
     Array holder;
-    SmallMatrices job;
-    job.rows = job.columns = static_cast<int>(n);
-    job.count = count;
-    job.a = matrices_of(a, holder);
+    SmallMatrices job = small_job(a, holder);
     job.out[0] = values.data;
     job.out[1] = vectors ? vectors->data : nullptr;
     job.failed = failures.first();
@@ -749,7 +802,9 @@ std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors
   const DType dtype = a.dtype;
   const i64_t n = rows_of(a), count = count_of(a);
   if (values.layout->size == 0) return -1;
-  if (n < 256) raise(ErrorKind::not_implemented, "eig of small matrices is faster on the host");
+  // Beside an H100 of as many rows, or about as many.
+  const i64_t from = dtype == DType::float32 ? 512 : dtype == DType::float64 ? 384 : 256;
+  if (n < from) raise(ErrorKind::not_implemented, "eig of small matrices is faster on the host");
   Failures failures(count);
   Solver solver("eig");
   const Array packed = column_major(dtype, a, n, n);
@@ -805,13 +860,9 @@ std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Ope
   const i64_t u_columns = u ? columns_of(*u) : 0, vh_rows = vh ? rows_of(*vh) : 0;
   if (m <= INT_MAX && n <= INT_MAX) {
     Array holder;
-    SmallMatrices job;
-    job.rows = static_cast<int>(m);
-    job.columns = static_cast<int>(n);
+    SmallMatrices job = small_job(a, holder);
     job.left = static_cast<int>(u_columns);
     job.right = static_cast<int>(vh_rows);
-    job.count = count;
-    job.a = matrices_of(a, holder);
     job.out[0] = u ? u->data : nullptr;
     job.out[1] = s.data;
     job.out[2] = vh ? vh->data : nullptr;

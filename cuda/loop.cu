@@ -166,7 +166,7 @@ void set_dims(Loop& loop, const Plan& plan, const int* itemsize, std::optional<S
 namespace {
 
 // Where tiles pay: both of their dimensions are long enough to fill a good part of one.
-constexpr std::int64_t least_tiled = 8;
+constexpr std::int64_t least_tiled = 8, least_in_words = 16;
 constexpr std::int64_t most_interleaved = 7;
 // Where rows pay: below, too many of their packs are parts.
 constexpr int least_row_packs = 8;
@@ -323,19 +323,26 @@ struct Runner {
            arguments, 0, verb);
   }
 
-  // Whether a copy can be made of words of small items; `moved` has the tiled dimensions last.
+  // Whether a tile holds operand k; `moved` has the tiled dimensions last.
+  bool is_staged(const Plan& moved, int k) const {
+    const std::int64_t along = detail::magnitude(moved.stride[k][moved.ndim() - 1]);
+    const std::int64_t over = detail::magnitude(moved.stride[k][moved.ndim() - 2]);
+    return !operands[k].is_value && over != 0 && along > over;
+  }
+
+  // Whether tiles can be made of words of small items.
   bool has_words(const Plan& moved) const {
-    if (!kernels.words || operands[0].is_value) return false;
-    const int inner = moved.ndim() - 1, per = 4 / size[0];
-    const auto is_word = [&](int k, int d) { return moved.stride[k][d] % per == 0; };
-    bool fits = moved.stride[0][inner - 1] == 1 && moved.stride[1][inner] == 1 &&
-                moved.size[inner] % per == 0 && moved.size[inner - 1] % per == 0 &&
-                is_word(0, inner) && is_word(1, inner - 1);
-    for (int k = 0; k < 2; ++k) {
-      fits &= is_aligned_to(operands[k].data + moved.base[k] * size[k], 4);
-      for (int d = 0; d < inner - 1; ++d) fits &= is_word(k, d);
+    const int inner = moved.ndim() - 1;
+    if (!kernels.words || moved.size[inner] < least_in_words ||
+        moved.size[inner - 1] < least_in_words || moved.stride[count - 1][inner] != 1) {
+      return false;
     }
-    return fits;
+    for (int k = 0; k < count - 1; ++k) {
+      if (operands[k].is_value) continue;
+      const std::int64_t step = moved.stride[k][is_staged(moved, k) ? inner - 1 : inner];
+      if (step != 1 && step != 0) return false;
+    }
+    return true;
   }
 
   // False where tiles do not pay.
@@ -351,7 +358,7 @@ struct Runner {
       for (int k = 0; k < count; ++k) std::swap(moved.stride[k][d], moved.stride[k][d + 1]);
     }
     const bool by_words = has_words(moved);
-    const int edge = by_words ? 128 / size[0] : kernels.tile_edge;
+    const int edge = by_words ? words_row / size[0] : kernels.tile_edge;
     const std::int64_t tiles0 = (plan.size[inner] - 1) / edge + 1;
     const std::int64_t tiles1 = (plan.size[across] - 1) / edge + 1;
     const std::int64_t tiles =
@@ -362,12 +369,10 @@ struct Runner {
     }
     Loop loop = loop_for(moved);
     std::size_t shared_bytes = 0;
-    for (int k = 0; k < count - 1 && !by_words; ++k) {
-      const std::int64_t along = detail::magnitude(moved.stride[k][inner]);
-      const std::int64_t over = detail::magnitude(moved.stride[k][inner - 1]);
-      if (operands[k].is_value || over == 0 || along <= over) continue;
+    for (int k = 0; k < count - 1; ++k) {
+      if (!is_staged(moved, k)) continue;
       loop.access[k] = Access::staged;
-      shared_bytes += kernels.tile_bytes[k > 0];
+      shared_bytes += by_words ? edge * words_row : kernels.tile_bytes[k > 0];
     }
     std::optional<Scratch> more;
     set_dims(loop, moved, size, more);

@@ -1,5 +1,9 @@
 // Matrix products: cuBLAS, opened on first use, for floating dtypes; a tiled kernel of our own for
 // integers and small matrices, and for all where there is no cuBLAS.
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
 #include "blas.hpp"
 #include "libraries.hpp"
 #include "loop.hpp"
@@ -10,8 +14,6 @@ namespace {
 
 // ---- our own kernel -----------------------------------------------------------------------------
 
-constexpr int tile_side = 64, tile_depth = 16, per_thread = 4;
-
 struct Product {
   const char *a, *b;
   char* out;
@@ -20,108 +22,188 @@ struct Product {
   i64 a_batch, b_batch, out_batch;
 };
 
-// out[m, n] = a[m, k] @ b[k, n]; a block has a tile of 64 by 64, a thread 4 by 4 of it.
+// What a kernel adds in: small integers wrap around when they are stored.
 template <class T>
-__global__ void __launch_bounds__(block_threads) multiply_tiles(const __grid_constant__ Product p) {
-  __shared__ T a_tile[tile_depth][tile_side + 1], b_tile[tile_depth][tile_side + 1];
+using sum_t = std::conditional_t<(sizeof(T) < 4), u32, T>;
+
+template <class W>
+__device__ __forceinline__ W sum_and_product(W sum, W x, W y) {
+  if constexpr (ops::is_complex_v<W>) {
+    return sum + W{x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
+  } else {
+    return sum + x * y;
+  }
+}
+
+// out[m, n] = a[m, k] @ b[k, n]; a block has a tile of 16 Rows by 16 Columns, a thread Rows by
+// Columns of it. Of two tiles in shared memory one is read while the other is filled. Sums are in
+// the order of k, whatever the tile.
+template <class T, int Rows, int Columns>
+__global__ void __launch_bounds__(block_threads, Rows == 8 ? 2 : 1)
+    multiply_tiles(const __grid_constant__ Product p) {
+  using W = sum_t<T>;
+  constexpr int rows = 16 * Rows, columns = 16 * Columns;
+  constexpr int depth = Rows * sizeof(W) > 16 ? 8 : 16;
+  // Elements that one load from shared memory brings.
+  constexpr int widest = 16 / int(sizeof(W));
+  constexpr int a_pack = Rows < widest ? Rows : widest,
+                b_pack = Columns < widest ? Columns : widest;
+  constexpr int a_loads = rows * depth / block_threads, b_loads = columns * depth / block_threads;
+  using APack = Pack<W, a_pack>;
+  using BPack = Pack<W, b_pack>;
+  __shared__ __align__(16) W a_tile[2][depth][rows + a_pack], b_tile[2][depth][columns + b_pack];
   const T* const a = reinterpret_cast<const T*>(p.a) + blockIdx.z * p.a_batch;
   const T* const b = reinterpret_cast<const T*>(p.b) + blockIdx.z * p.b_batch;
   T* const out = reinterpret_cast<T*>(p.out) + blockIdx.z * p.out_batch;
-  const i64 row0 = i64(blockIdx.y) * tile_side, column0 = i64(blockIdx.x) * tile_side;
+  const i64 row0 = i64(blockIdx.y) * rows, column0 = i64(blockIdx.x) * columns;
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
-  T sum[per_thread][per_thread] = {};
-  for (i64 k0 = 0; k0 < p.k; k0 += tile_depth) {
-    for (int i = threadIdx.x; i < tile_side * tile_depth; i += block_threads) {
-      const int ak = i % tile_depth, ar = i / tile_depth;
-      const int bc = i % tile_side, bk = i / tile_side;
-      a_tile[ak][ar] = row0 + ar < p.m && k0 + ak < p.k
-                           ? a[(row0 + ar) * p.a_row + (k0 + ak) * p.a_column]
-                           : T{};
-      b_tile[bk][bc] = k0 + bk < p.k && column0 + bc < p.n
-                           ? b[(k0 + bk) * p.b_row + (column0 + bc) * p.b_column]
-                           : T{};
-    }
-    __syncthreads();
-    // Zeros beyond k would make NaN of infinities.
-    const int depth = static_cast<int>(min(i64(tile_depth), p.k - k0));
-    for (int k = 0; k < depth; ++k) {
-      T u[per_thread], v[per_thread];
+  // Neighbouring threads read neighbours in memory.
+  const bool a_along_k = p.a_column <= p.a_row, b_along_k = p.b_row < p.b_column;
+  const auto a_line = [&](int i) { return a_along_k ? i / depth : i % rows; };
+  const auto a_depth = [&](int i) { return a_along_k ? i % depth : i / rows; };
+  const auto b_line = [&](int i) { return b_along_k ? i / depth : i % columns; };
+  const auto b_depth = [&](int i) { return b_along_k ? i % depth : i / columns; };
+  W a_next[a_loads], b_next[b_loads];
+  const auto fetch = [&](i64 k0) {
 #pragma unroll
-      for (int i = 0; i < per_thread; ++i) {
-        u[i] = a_tile[k][y + 16 * i];
-        v[i] = b_tile[k][x + 16 * i];
+    for (int j = 0; j < a_loads; ++j) {
+      const int i = threadIdx.x + j * block_threads;
+      const i64 row = row0 + a_line(i), k = k0 + a_depth(i);
+      a_next[j] = row < p.m && k < p.k ? W(a[row * p.a_row + k * p.a_column]) : W{};
+    }
+#pragma unroll
+    for (int j = 0; j < b_loads; ++j) {
+      const int i = threadIdx.x + j * block_threads;
+      const i64 column = column0 + b_line(i), k = k0 + b_depth(i);
+      b_next[j] = column < p.n && k < p.k ? W(b[k * p.b_row + column * p.b_column]) : W{};
+    }
+  };
+  const auto keep = [&](int tile) {
+#pragma unroll
+    for (int j = 0; j < a_loads; ++j) {
+      const int i = threadIdx.x + j * block_threads;
+      a_tile[tile][a_depth(i)][a_line(i)] = a_next[j];
+    }
+#pragma unroll
+    for (int j = 0; j < b_loads; ++j) {
+      const int i = threadIdx.x + j * block_threads;
+      b_tile[tile][b_depth(i)][b_line(i)] = b_next[j];
+    }
+  };
+  W sum[Rows][Columns] = {};
+  fetch(0);
+  keep(0);
+  int tile = 0;
+  for (i64 k0 = 0; k0 < p.k; k0 += depth, tile ^= 1) {
+    __syncthreads();
+    const bool more = k0 + depth < p.k;
+    if (more) fetch(k0 + depth);
+    // What is beyond k are zeros on both sides, which change no sum.
+#pragma unroll
+    for (int k = 0; k < depth; ++k) {
+      APack u[Rows / a_pack];
+      BPack v[Columns / b_pack];
+#pragma unroll
+      for (int i = 0; i < Rows / a_pack; ++i) {
+        u[i] = *reinterpret_cast<const APack*>(&a_tile[tile][k][(y + 16 * i) * a_pack]);
       }
 #pragma unroll
-      for (int i = 0; i < per_thread; ++i) {
+      for (int j = 0; j < Columns / b_pack; ++j) {
+        v[j] = *reinterpret_cast<const BPack*>(&b_tile[tile][k][(x + 16 * j) * b_pack]);
+      }
 #pragma unroll
-        for (int j = 0; j < per_thread; ++j) {
-          if constexpr (ops::is_complex_v<T>) {
-            sum[i][j] = sum[i][j] + T{u[i].re * v[j].re - u[i].im * v[j].im,
-                                      u[i].re * v[j].im + u[i].im * v[j].re};
-          } else if constexpr (sizeof(T) < 4) {
-            sum[i][j] = T(u32(sum[i][j]) + u32(u[i]) * u32(v[j]));
-          } else {
-            sum[i][j] = sum[i][j] + u[i] * v[j];
-          }
+      for (int i = 0; i < Rows; ++i) {
+#pragma unroll
+        for (int j = 0; j < Columns; ++j) {
+          sum[i][j] =
+              sum_and_product(sum[i][j], u[i / a_pack].v[i % a_pack], v[j / b_pack].v[j % b_pack]);
         }
       }
     }
-    __syncthreads();
+    if (more) keep(tile ^ 1);
   }
 #pragma unroll
-  for (int i = 0; i < per_thread; ++i) {
+  for (int i = 0; i < Rows; ++i) {
+    const i64 row = row0 + (y + i / a_pack * 16) * a_pack + i % a_pack;
 #pragma unroll
-    for (int j = 0; j < per_thread; ++j) {
-      const i64 row = row0 + y + 16 * i, column = column0 + x + 16 * j;
-      if (row < p.m && column < p.n) out[row * p.out_row + column] = sum[i][j];
+    for (int j = 0; j < Columns; ++j) {
+      const i64 column = column0 + (x + j / b_pack * 16) * b_pack + j % b_pack;
+      if (row < p.m && column < p.n) out[row * p.out_row + column] = T(sum[i][j]);
     }
   }
 }
 
-const void* tiled_kernel(DType d) {
+// A kernel and the tile that its blocks have.
+struct Tiling {
+  int rows, columns;
+  const void* kernel;
+};
+
+template <class T, int Rows, int Columns>
+Tiling tiling() {
+  return {16 * Rows, 16 * Columns,
+          reinterpret_cast<const void*>(&multiply_tiles<T, Rows, Columns>)};
+}
+
+// That which takes the least time when multiprocessors have equally many tiles: a tile takes as
+// long as its products and, a quarter of that at a side of 128, as what is read for them.
+template <class T>
+Tiling best_tiling(const Product& p, std::int64_t batches) {
+  std::vector<Tiling> all = {tiling<T, 4, 4>(), tiling<T, 4, 2>(), tiling<T, 2, 2>()};
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) all.push_back(tiling<T, 8, 8>());
+  const auto time = [&](const Tiling& t) {
+    const std::int64_t tiles = ((p.m - 1) / t.rows + 1) * ((p.n - 1) / t.columns + 1) * batches;
+    const std::int64_t rounds = (tiles - 1) / properties().multiprocessors + 1;
+    return static_cast<double>(rounds) * (t.rows * t.columns + 16 * (t.rows + t.columns));
+  };
+  return *std::min_element(all.begin(), all.end(),
+                           [&](const Tiling& a, const Tiling& b) { return time(a) < time(b); });
+}
+
+Tiling best_tiling(DType d, const Product& p, std::int64_t batches) {
   switch (d) {
     case DType::int8:
     case DType::uint8:
-      return reinterpret_cast<const void*>(&multiply_tiles<u8>);
+      return best_tiling<u8>(p, batches);
     case DType::int16:
     case DType::uint16:
-      return reinterpret_cast<const void*>(&multiply_tiles<u16>);
+      return best_tiling<u16>(p, batches);
     case DType::int32:
     case DType::uint32:
-      return reinterpret_cast<const void*>(&multiply_tiles<u32>);
+      return best_tiling<u32>(p, batches);
     case DType::int64:
     case DType::uint64:
-      return reinterpret_cast<const void*>(&multiply_tiles<u64>);
+      return best_tiling<u64>(p, batches);
     case DType::float32:
-      return reinterpret_cast<const void*>(&multiply_tiles<f32>);
+      return best_tiling<f32>(p, batches);
     case DType::float64:
-      return reinterpret_cast<const void*>(&multiply_tiles<f64>);
+      return best_tiling<f64>(p, batches);
     case DType::complex64:
-      return reinterpret_cast<const void*>(&multiply_tiles<Complex<f32>>);
+      return best_tiling<Complex<f32>>(p, batches);
     case DType::complex128:
-      return reinterpret_cast<const void*>(&multiply_tiles<Complex<f64>>);
+      return best_tiling<Complex<f64>>(p, batches);
     default:
       raise(ErrorKind::not_implemented, "a matrix product of ", d, " has no kernel");
   }
 }
 
 void multiply_tiled(DType d, Product p, std::int64_t batches) {
-  constexpr std::int64_t most_batches = 65535;  // of a grid
-  const std::int64_t columns = (p.n - 1) / tile_side + 1, rows = (p.m - 1) / tile_side + 1;
-  constexpr std::int64_t most_rows = 65535;
+  constexpr std::int64_t most_batches = 65535, most_rows = 65535;  // of a grid
+  const Tiling tile = best_tiling(d, p, batches);
+  const std::int64_t columns = (p.n - 1) / tile.columns + 1, rows = (p.m - 1) / tile.rows + 1;
   const int size = itemsize(d);
   for (std::int64_t row = 0; row < rows; row += most_rows) {
     for (std::int64_t batch = 0; batch < batches; batch += most_batches) {
       Product part = p;
-      part.a += (batch * p.a_batch + row * tile_side * p.a_row) * size;
+      part.a += (batch * p.a_batch + row * tile.rows * p.a_row) * size;
       part.b += batch * p.b_batch * size;
-      part.out += (batch * p.out_batch + row * tile_side * p.out_row) * size;
-      part.m -= row * tile_side;
+      part.out += (batch * p.out_batch + row * tile.rows * p.out_row) * size;
+      part.m -= row * tile.rows;
       const dim3 grid(static_cast<unsigned>(columns),
                       static_cast<unsigned>(std::min(most_rows, rows - row)),
                       static_cast<unsigned>(std::min(most_batches, batches - batch)));
       void* arguments[] = {&part};
-      check(cudaLaunchKernel(tiled_kernel(d), grid, dim3(block_threads), arguments, 0, stream()),
+      check(cudaLaunchKernel(tile.kernel, grid, dim3(block_threads), arguments, 0, stream()),
             "matmul");
     }
   }

@@ -92,6 +92,22 @@ void give_back(Storage* s) {
   delete s;
 }
 
+// Memory that the driver moves to where it is used. What the pool gave is kept beside it: a call in
+// another thread may know its address.
+struct Shared {
+  DeviceMemory* memory;
+  void* block;
+};
+
+void give_back_shared(Storage* s) {
+  auto* shared = static_cast<Shared*>(s->context);
+  if (cudaFree(s->data) != cudaSuccess) cudaGetLastError();
+  s->data = shared->block;
+  s->context = shared->memory;
+  delete shared;
+  give_back(s);
+}
+
 [[noreturn]] void out_of_memory(std::int64_t bytes) {
   raise(ErrorKind::memory, "no room for an array of ", bytes,
         " bytes on cuda:", properties().index);
@@ -113,6 +129,31 @@ StorageRef allocate(std::int64_t bytes) {
   s->context = &m;
   m.in_use.fetch_add(static_cast<std::int64_t>(block), std::memory_order_relaxed);
   return StorageRef(s.release());
+}
+
+bool share_with_host(Storage& s) {
+  if (s.deleter != &give_back && s.deleter != &give_back_shared) return false;
+  if (s.deleter == &give_back) {
+    int possible = 0;
+    check(cudaDeviceGetAttribute(&possible, cudaDevAttrConcurrentManagedAccess, s.device.index),
+          "cudaDeviceGetAttribute");
+    if (s.lent || !possible) return false;
+    auto shared = std::make_unique<Shared>(static_cast<DeviceMemory*>(s.context), s.data);
+    void* both = nullptr;
+    const cudaError_t status = cudaMallocManaged(&both, s.bytes, cudaMemAttachGlobal);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      out_of_memory(static_cast<std::int64_t>(s.bytes));
+    }
+    check(status, "cudaMallocManaged");
+    check(cudaMemcpyAsync(both, s.data, s.bytes, cudaMemcpyDeviceToDevice, stream()),
+          "cudaMemcpyAsync");
+    s.data = both;
+    s.context = shared.release();
+    s.deleter = &give_back_shared;
+  }
+  check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  return true;
 }
 
 MemoryInfo memory_info() {

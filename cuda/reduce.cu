@@ -61,6 +61,7 @@ struct Pass {
   char* out;
   Plan kept, group;
   const char* verb;
+  Deviation deviation;
 };
 
 void set_dims(LoopDim* dims, int& count, const Plan& plan, const int* operand, const int* itemsize,
@@ -125,7 +126,8 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
       (!k.ordered || n <= reduce_lanes)) {
     l.kernel = packs ? k.short_rows : k.short_rows_any;
     loop.width_log2 = log2_of(power_of_two(loads));
-    l.blocks = ceil_divide(outputs, (block_threads >> loop.width_log2) * short_rows_at_once);
+    l.threads = dim3(short_row_threads);
+    l.blocks = ceil_divide(outputs, (short_row_threads >> loop.width_log2) * short_rows_at_once);
     return l;
   }
   // Threads that read a row or, of an ordered reduction, a chunk: fewer of them, with more elements
@@ -146,7 +148,13 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
   const std::int64_t groups = block_threads / width;
   if (k.ordered) {
     const std::int64_t wanted = multiprocessors * 24 * 32 / width;
-    loop.per_unit = unit_elements(n, reduce_chunk, outputs, wanted, block_threads * groups, true);
+    if (n >= 4 * reduce_chunk && outputs * groups >= wanted) {
+      // The warps of a block share a row, which they read side by side.
+      const std::int64_t pieces = ceil_divide(n, reduce_chunk);
+      loop.per_unit = reduce_chunk * power_of_two(ceil_divide(pieces, groups));
+    } else {
+      loop.per_unit = unit_elements(n, reduce_chunk, outputs, wanted, block_threads * groups, true);
+    }
     const std::int64_t units = ceil_divide(n, loop.per_unit);
     loop.whole_block = units > 1;
     if (!loop.whole_block) {
@@ -245,6 +253,7 @@ void run_pass(const Pass& p) {
   loop.out = p.out;
   loop.partial = nullptr;
   loop.n = n;
+  loop.deviation = p.deviation;
   loop.outputs = static_cast<u32>(outputs);
   loop.width_log2 = 5;
   loop.whole_block = loop.vector = false;
@@ -371,27 +380,18 @@ struct Source {
   }
 };
 
-}  // namespace
-
-void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
-            const Operand* center, const Operand& out) {
-  accumulator = kernel_accumulator(op, accumulator);
-  const Layout& layout = *in.layout;
-  const int ndim = layout.ndim(), out_item = itemsize(accumulator);
-  if (out.layout->size == 0) return;
-  if (layout.size == 0) return write_empty(op, accumulator, out);
-  const ReduceKernels* k = find_kernels(op, in.dtype, accumulator);
-  Source source(in, k ? in.dtype : accumulator);
-  if (!k) k = find_kernels(op, accumulator, accumulator);
-  if (!k) {
-    raise(ErrorKind::not_implemented, info(op).name, " of ", in.dtype, " with accumulator ",
-          accumulator, " has no kernel");
-  }
-  std::optional<Source> centers;
-  if (center) centers.emplace(*center, accumulator);
-
-  const bool order_free = conditional(op) || is_integer(accumulator) || accumulator == DType::bool_;
-  const bool out_fits = out.dtype == accumulator && has_aligned_elements(out);
+// Reduces a source of shape `shape`, which is not empty, to `out`, by the kernels k first and by
+// those of the reduction `continued` where it takes more passes.
+void reduce_source(const ReduceKernels& first, Reduction continued, DType accumulator,
+                   Source source, std::span<const bool> reduced, std::optional<Source> centers,
+                   const Operand& out, const char* verb, const Deviation& deviation = {}) {
+  const ReduceKernels* k = &first;
+  const Dims whole = source.shape;
+  const int ndim = whole.size();
+  const bool order_free =
+      conditional(continued) || is_integer(accumulator) || accumulator == DType::bool_;
+  const DType result = deviation.inverse_n > 0 ? deviation.dtype : accumulator;
+  const bool out_fits = out.dtype == result && has_aligned_elements(out);
   Dims state(ndim);  // 1: still to be reduced
   for (int i = 0; i < ndim; ++i) state[i] = reduced[i];
   for (int end = ndim;;) {
@@ -401,13 +401,13 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     bool apart = false;
     for (; begin > 0 && n < (apart ? least_apart : least_group); --begin) {
       if (state[begin - 1]) {
-        n *= layout.shape[begin - 1];
+        n *= whole[begin - 1];
       } else {
-        apart |= n > 1 && layout.shape[begin - 1] > 1;
+        apart |= n > 1 && whole[begin - 1] > 1;
       }
     }
     bool more = false;
-    for (int i = 0; i < begin; ++i) more |= state[i] != 0 && layout.shape[i] > 1;
+    for (int i = 0; i < begin; ++i) more |= state[i] != 0 && whole[i] > 1;
     bool direct = !more && out_fits;
 
     Dims group_shape, kept_shape, in_group;
@@ -419,7 +419,8 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     for (int i = 0; i < ndim; ++i) {
       if (in_group[i]) next_shape[i] = 1;
     }
-    if (!direct) next = scratch_array(accumulator, next_shape);
+    const DType given = more ? accumulator : result;
+    if (!direct) next = scratch_array(given, next_shape);
     const auto make_pass = [&] {
       Dims group_strides, kept_strides, out_strides, center_strides;
       group_shape.clear();
@@ -444,23 +445,25 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
       }
       Pass p;
       p.kernels = k;
-      p.verb = info(op).name;
+      p.verb = verb;
       p.itemsize = itemsize(source.dtype);
-      p.center_size = p.out_size = out_item;
+      p.center_size = centers ? itemsize(centers->dtype) : 0;
+      p.out_size = itemsize(given);
+      if (!more) p.deviation = deviation;
       const Dims* const operands[3] = {&out_strides, &center_strides, &kept_strides};
       p.kept = make_plan(kept_shape, operands, 3);
       const Dims* const group_operand[1] = {&group_strides};
       p.group = make_plan(group_shape, group_operand, 1, order_free);
       p.in = source.data + (p.kept.base[2] + p.group.base[0]) * p.itemsize;
-      p.center = centers ? centers->data + p.kept.base[1] * out_item : nullptr;
-      p.out = (direct ? out.data : next.data()) + p.kept.base[0] * out_item;
+      p.center = centers ? centers->data + p.kept.base[1] * p.center_size : nullptr;
+      p.out = (direct ? out.data : next.data()) + p.kept.base[0] * p.out_size;
       return p;
     };
     Pass pass = make_pass();
     if (!fits(pass)) {
       // Too many dimensions that do not merge: they do where every operand is contiguous.
       source.compact(in_group);
-      if (direct) next = scratch_array(accumulator, next_shape);
+      if (direct) next = scratch_array(given, next_shape);
       direct = false;
       if (centers) centers->repeat(next_shape, reduced);
       pass = make_pass();
@@ -478,11 +481,87 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     for (int i = 0; i < ndim; ++i) {
       if (in_group[i]) state[i] = 0;
     }
-    op = continuation(op);
-    k = find_kernels(op, accumulator, accumulator);
+    k = find_kernels(continued, accumulator, accumulator);
     centers.reset();
     end = begin;
   }
+}
+
+}  // namespace
+
+void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
+            const Operand* center, const Operand& out) {
+  accumulator = kernel_accumulator(op, accumulator);
+  if (out.layout->size == 0) return;
+  if (in.layout->size == 0) return write_empty(op, accumulator, out);
+  const ReduceKernels* k = find_kernels(op, in.dtype, accumulator);
+  Source source(in, k ? in.dtype : accumulator);
+  if (!k) k = find_kernels(op, accumulator, accumulator);
+  if (!k) {
+    raise(ErrorKind::not_implemented, info(op).name, " of ", in.dtype, " with accumulator ",
+          accumulator, " has no kernel");
+  }
+  std::optional<Source> centers;
+  if (center) centers.emplace(*center, accumulator);
+  reduce_source(*k, continuation(op), accumulator, std::move(source), reduced, std::move(centers),
+                out, info(op).name);
+}
+
+// Squared deviations are summed up in one reading.
+// With the sum S of n deviations from a center and that of their squares Q, the sum of squares
+// about the mean is Q - S * S / n. Let the center be the mean of m of n elements. Its square
+// distance from the mean is no more than what is to be found, divided by m (Cauchy and Schwarz), so
+// Q is no more than 1 + n / m times that: as many rounding errors of float64 are in the result. One
+// element is enough for float32, and for float64 a sixteenth of them, or all where they are few,
+// which are read twice.
+void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
+               const Operand& out) {
+  if (out.layout->size == 0) return;
+  if (in.layout->size == 0) return copy(Element::of(0.0), out);
+  constexpr std::int64_t sampled = 16, least_sampled = 2048;
+  const ReduceKernels& k = reduce_table().moments[static_cast<int>(in.dtype)];
+  Source source(in, in.dtype);
+  Layout sample = Layout::contiguous(source.shape), kept;
+  sample.strides = source.strides;
+  int longest = -1;
+  std::int64_t n = 1;
+  for (int i = 0; i < source.shape.size(); ++i) {
+    if (!reduced[static_cast<std::size_t>(i)]) {
+      kept.shape.push_back(source.shape[i]);
+      kept.strides.push_back(source.strides[i]);
+      continue;
+    }
+    n *= source.shape[i];
+    if (longest < 0 || source.shape[i] > source.shape[longest]) longest = i;
+  }
+  kept.size = checked_size(kept.shape);
+  Array means;
+  Operand center;
+  center.data = const_cast<char*>(source.data);
+  center.layout = &kept;
+  center.dtype = source.dtype;
+  if (source.dtype == DType::float64 && n > 1) {
+    std::int64_t& length = sample.shape[longest];
+    if (n > least_sampled) length = (length - 1) / sampled + 1;
+    sample.size = checked_size(sample.shape);
+    Operand part = center;
+    part.layout = &sample;
+    means = scratch_array(DType::float64, kept.shape);
+    reduce(Reduction::sum, DType::float64, part, reduced, nullptr, means);
+    const std::int64_t m = n / source.shape[longest] * length;
+    const Element count = Element::of(static_cast<double>(m));
+    const Operand quotient[] = {means, count};
+    elementwise(Op::divide, DType::float64, quotient, means);
+    center = means;
+  }
+  Deviation wanted;
+  wanted.inverse_n = 1 / static_cast<double>(n);
+  wanted.divisor = divisor;
+  wanted.factor = 1 / divisor;
+  wanted.root = root;
+  if (out.dtype == DType::float32) wanted.dtype = DType::float32;
+  reduce_source(k, Reduction::sum, DType::complex128, source, reduced, Source(center, center.dtype),
+                out, "var", wanted);
 }
 
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {

@@ -1,7 +1,7 @@
 // Running sums and products. The order of the additions depends on the place in a line alone:
-// packs of 16 bytes, one element after the other; 32 packs, of each pair, four, eight … of which
-// the upper half adds the total of the lower half; 32 of those after each other and so on, as
-// carries.cuh says. A block has a piece of one or of several lines.
+// packs of 16 bytes, one element after the other; what stands before a pack in its row of 32, and
+// before a row in its line, is blocks of 1, 2, 4, 8 … of them, each added pairwise, the largest
+// first (carries.cuh). Each element is read once and written once.
 #include <bit>
 
 #include "../cpp/ops/reductions.hpp"
@@ -11,15 +11,32 @@ namespace arrayx::cuda {
 
 namespace {
 
-constexpr int packs_of_thread = 4;
-constexpr int block_packs_log2 = 10;
-constexpr int block_packs = block_threads * packs_of_thread;
-static_assert(block_packs == 1 << block_packs_log2);
-constexpr int slot_count = block_packs + block_packs / warp_size;  // see slot()
-constexpr int column_bytes = 64;  // of neighbouring lines that a block takes
+constexpr int warps = block_threads / warp_size;
+constexpr int block_log2 = 8, packs_of_thread_log2 = 2, row_log2 = 5;
+constexpr int tile_log2 = block_log2 + packs_of_thread_log2;  // of the packs of a block
+constexpr int packs_of_thread = 1 << packs_of_thread_log2;
+static_assert(block_threads == 1 << block_log2);
+constexpr int column_bytes = 128;  // of neighbouring lines of which blocks take tiles
+// Of them: all parts of a line are in one warp, and fill rows of packs.
+constexpr int least_lines_log2 = 3, most_lines_log2 = 5;
+constexpr int line_group_log2 = 5, column_group_log2 = 3;  // of Carries
+constexpr u32 no_tile = ~u32{0};
 
+// Integers give the same bits in any order.
+constexpr int elements_of_pack(int itemsize) {
+  return itemsize < 4 ? 8 : pack_bytes / itemsize;
+}
+// Blocks that a multiprocessor holds.
+constexpr int resident_blocks(int itemsize) {
+  return itemsize > 8 ? 3 : 4;
+}
+constexpr int walking_blocks = 3;
+// Tiles of a block that wait for what stands before them.
+constexpr int kept_lines = 3, kept_columns = 2;
+
+// What a thread has of a tile.
 template <class A>
-inline constexpr int elements_of_pack = sizeof(A) < 4 ? 4 : pack_bytes / int(sizeof(A));
+using Part = A[packs_of_thread][elements_of_pack(sizeof(A))];
 
 struct ScanLoop {
   const char* in;
@@ -28,12 +45,10 @@ struct ScanLoop {
   i64 n;                  // elements of a line
   i64 in_step, out_step;  // bytes along a line
   u32 lines;
-  u32 pieces;      // of a line
-  Divisor inner;   // what blocks count first: pieces, or groups of lines where those are neighbours
-  int packs_log2;  // of a piece
-  bool neighbours;  // consecutive threads take neighbouring lines
-  bool walks;       // a block takes all pieces of its lines
-  DType dtype;      // of in
+  u32 turns;       // tiles of all lines
+  Divisor inner;   // what turns count first: tiles of a line, or groups of lines beside each other
+  int lines_log2;  // of a tile
+  DType dtype;     // of in
   bool converts;
   int dims;
   LoopDim dim[Loop::inline_dims];  // of the lines, innermost first: stride[0] of in, [1] of out
@@ -50,15 +65,10 @@ __device__ __forceinline__ i64 locate_line(const ScanLoop& loop, u32 line, int s
   return offset + line * loop.dim[loop.dims - 1].stride[side];
 }
 
-// Where pack s of a block's piece is kept: [line][pack], spread over the banks.
-__device__ __forceinline__ int slot(int s) {
-  return s + s / warp_size;
-}
-
 template <bool Packed, class A>
 __device__ __forceinline__ void load_pack(const ScanLoop& loop, const char* p, int count,
-                                          A (&x)[elements_of_pack<A>]) {
-  constexpr int E = elements_of_pack<A>;
+                                          A (&x)[elements_of_pack(sizeof(A))]) {
+  constexpr int E = elements_of_pack(sizeof(A));
   if (Packed && count == E) {
     const auto pack = *reinterpret_cast<const Pack<A, E>*>(p);
 #pragma unroll
@@ -77,8 +87,8 @@ __device__ __forceinline__ void load_pack(const ScanLoop& loop, const char* p, i
 }
 template <bool Packed, class A>
 __device__ __forceinline__ void store_pack(const ScanLoop& loop, char* p, int count,
-                                           const A (&x)[elements_of_pack<A>]) {
-  constexpr int E = elements_of_pack<A>;
+                                           const A (&x)[elements_of_pack(sizeof(A))]) {
+  constexpr int E = elements_of_pack(sizeof(A));
   if (Packed && count == E) {
     Pack<A, E> pack;
 #pragma unroll
@@ -92,117 +102,413 @@ __device__ __forceinline__ void store_pack(const ScanLoop& loop, char* p, int co
   }
 }
 
-// Packed: packs are one load and one store each.
-template <class Op, class A, bool Packed>
-__global__ void __launch_bounds__(block_threads, sizeof(A) > 8   ? 3
-                                                 : sizeof(A) > 4 ? 4
-                                                                 : 5)
-    scan_lines(const __grid_constant__ ScanLoop loop) {
-  constexpr int E = elements_of_pack<A>, warps = block_threads / warp_size;
-  constexpr int rows = block_packs / warp_size, warp_rows = rows / warps;
-  // Of each pack its total, then what stands before it in its row; of each row the same in its
-  // group of rows; of each line what stands before that group, and what a walk keeps.
-  __shared__ __align__(16) unsigned char slot_bytes[slot_count * sizeof(A)];
-  __shared__ __align__(16) unsigned char row_bytes[rows * sizeof(A)];
-  __shared__ __align__(16) unsigned char outside_bytes[rows * sizeof(A)];
-  __shared__ __align__(16) unsigned char walked_bytes[rows * most_levels * sizeof(A)];
-  A* const slots = reinterpret_cast<A*>(slot_bytes);
-  A* const before_row = reinterpret_cast<A*>(row_bytes);
-  A* const outside = reinterpret_cast<A*>(outside_bytes);
-  A* const walked = reinterpret_cast<A*>(walked_bytes);
+// x[i] = before and x[i].
+template <class Op, class A, int N>
+__device__ __forceinline__ void add_before(const Running<Op, A>& before, A (&x)[N]) {
+  if (!before.any) return;
+#pragma unroll
+  for (int i = 0; i < N; ++i) x[i] = Op::combine(before.value, x[i]);
+}
 
-  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-  const int packs_log2 = loop.packs_log2, lines_log2 = block_packs_log2 - packs_log2;
-  const int packs = 1 << packs_log2, lines = 1 << lines_log2, line_rows = packs / warp_size;
-  const u32 outer = loop.walks ? blockIdx.x : loop.inner.divide(blockIdx.x);
-  const u32 inner = loop.walks ? 0 : blockIdx.x - outer * loop.inner.divisor;
-  const u32 first_line = (loop.walks || !loop.neighbours ? outer : inner) << lines_log2;
-  u32 piece = loop.walks ? 0 : loop.neighbours ? outer : inner;
-  const u32 end = loop.walks ? loop.pieces : piece + 1;
-  const auto line_of = [&](int s) { return loop.neighbours ? s & (lines - 1) : s >> packs_log2; };
-  const auto pack_of = [&](int s) { return loop.neighbours ? s >> lines_log2 : s & (packs - 1); };
-  // The first element of a thread's pack, and how many it has.
-  const auto first_of = [&](int s) { return ((i64(piece) << packs_log2) + pack_of(s)) * E; };
-  const auto count_of = [&](int s) {
-    if (first_line + line_of(s) >= loop.lines) return 0;
-    return static_cast<int>(max(i64(0), min(i64(E), loop.n - first_of(s))));
-  };
-  while (true) {
-    A x[packs_of_thread][E] = {};
+// How many of the `most` elements from `first` on a line has.
+__device__ __forceinline__ int count_from(const ScanLoop& loop, i64 first, int most) {
+  return static_cast<int>(max(i64(0), min(i64(most), loop.n - first)));
+}
+
+// The tiles of a block in shared memory, which its threads read as they wrote them.
+template <class A>
+struct KeptTiles {
+  using Kept = Pack<A, elements_of_pack(sizeof(A))>;
+  Kept* packs;
+
+  __device__ __forceinline__ Kept& pack(int slot, int p) const {
+    return packs[(slot * packs_of_thread + p) * block_threads + threadIdx.x];
+  }
+  __device__ __forceinline__ void keep(int slot, const Part<A>& x) const {
 #pragma unroll
     for (int p = 0; p < packs_of_thread; ++p) {
-      const int s = p * block_threads + threadIdx.x, count = count_of(s);
-      if (count == 0) continue;
-      const i64 offset = locate_line(loop, first_line + line_of(s), 0) + first_of(s) * loop.in_step;
-      load_pack<Packed>(loop, loop.in + offset, count, x[p]);
+      Kept kept;
+#pragma unroll
+      for (int i = 0; i < elements_of_pack(sizeof(A)); ++i) kept.v[i] = x[p][i];
+      pack(slot, p) = kept;
     }
+  }
+  __device__ __forceinline__ void get(int slot, Part<A>& x) const {
 #pragma unroll
     for (int p = 0; p < packs_of_thread; ++p) {
-      const int s = p * block_threads + threadIdx.x;
+      const Kept kept = pack(slot, p);
 #pragma unroll
-      for (int i = 1; i < E; ++i) x[p][i] = Op::combine(x[p][i - 1], x[p][i]);
-      slots[slot(line_of(s) << packs_log2 | pack_of(s))] = x[p][E - 1];
+      for (int i = 0; i < elements_of_pack(sizeof(A)); ++i) x[p][i] = kept.v[i];
     }
+  }
+};
+
+// Passes the tiles of longer lines through blocks that ask for them. A block tells the total of a
+// tile, and keeps the tile until it has some more: the totals that stand before it should have
+// arrived then.
+template <class A, class Tile>
+__device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& tile) {
+  constexpr int kept = Tile::kept_tiles;
+  __shared__ u32 next;
+  u32 turns[kept];
+#pragma unroll
+  for (u32& turn : turns) turn = no_tile;
+  if (threadIdx.x == 0) next = atomicAdd(loop.carries.turn, 1);
+  for (int slot = 0;;) {
     __syncthreads();
-    const int first_row = warp * warp_rows;
-    A total[warp_rows];
-#pragma unroll
-    for (int i = 0; i < warp_rows; ++i) total[i] = slots[slot((first_row + i) * warp_size + lane)];
-#pragma unroll
-    for (int d = 0; d < group_log2; ++d) {
-      if (d >= packs_log2) break;
-#pragma unroll
-      for (int i = 0; i < warp_rows; ++i) {
-        const A lower = from_lane(total[i], ((lane >> d << d) - 1) & (warp_size - 1));
-        if (lane >> d & 1) total[i] = Op::combine(lower, total[i]);
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < warp_rows; ++i) {
-      slots[slot((first_row + i) * warp_size + lane)] =
-          from_lane(total[i], lane > 0 ? lane - 1 : 0);
-      if (lane == warp_size - 1) before_row[first_row + i] = total[i];
-    }
-    __syncthreads();
-    if (loop.carries.levels > 0) {
-      for (int line = warp; line < lines && first_line + line < loop.lines; line += warps) {
-        const A item = lane < line_rows ? before_row[line * line_rows + lane] : A{};
-        const auto before = carry_on<Op>(loop.carries, first_line + line, i64(piece) * line_rows,
-                                         line_rows, item, walked + line * most_levels);
-        if (lane < line_rows) before_row[line * line_rows + lane] = before.in_group;
-        if (lane == 0) outside[line] = before.group.value;
-      }
+    const u32 turn = next;
+    if (turn < loop.turns) {
+      Part<A> x = {};
+      tile.read(turn, x);
+      tile.scan(slot, x);
       __syncthreads();
+      if (threadIdx.x == 0) next = atomicAdd(loop.carries.turn, 1);
+      tile.tell(turn, slot);
     }
 #pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
-      const int s = p * block_threads + threadIdx.x, count = count_of(s);
-      if (count == 0) continue;
-      const int at = line_of(s) << packs_log2 | pack_of(s);
-      const u32 row = piece * line_rows + pack_of(s) / warp_size;  // of the line
-      Running<Op, A> before{outside[line_of(s) % rows], row >= warp_size};
-      if (row % warp_size > 0) before.then(before_row[at / warp_size]);
-      if (pack_of(s) % warp_size > 0) before.then(slots[slot(at)]);
-      if (before.any) {
-#pragma unroll
-        for (int i = 0; i < E; ++i) x[p][i] = Op::combine(before.value, x[p][i]);
-      }
-      const i64 offset =
-          locate_line(loop, first_line + line_of(s), 1) + first_of(s) * loop.out_step;
-      store_pack<Packed>(loop, loop.out + offset, count, x[p]);
-    }
-    if (++piece >= end) return;
-    __syncthreads();
+    for (int i = 1; i < kept; ++i) turns[i - 1] = turns[i];
+    turns[kept - 1] = turn;
+    slot = slot + 1 == kept ? 0 : slot + 1;
+    if (turns[0] == no_tile) continue;
+    if (turns[0] >= loop.turns) return;
+    tile.finish(turns[0], slot);
   }
 }
 
+// ---- lines of their own -------------------------------------------------------------------------
+
+// Lane i of a warp has pack i of a row of 2^bits packs, or more rows: what stands before a pack in
+// its row is added to it. `rows` are the totals of 32 packs.
+template <class Op, class A>
+__device__ __forceinline__ void scan_rows(Part<A>& x, int bits, A* rows) {
+  constexpr int E = elements_of_pack(sizeof(A));
+#pragma unroll
+  for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+    for (int i = 1; i < E; ++i) x[p][i] = Op::combine(x[p][i - 1], x[p][i]);
+    const Blocks<Op, A> packs(x[p][E - 1], bits);
+    add_before(packs.after({}, 0, bits), x[p]);
+    if (threadIdx.x % warp_size == 0) rows[p * warps + threadIdx.x / warp_size] = packs.total;
+  }
+}
+// Adds what stands before the rows; lane i knows it of row i. Rows whose number is a multiple of
+// 2^bits begin a line, unless something stands before all.
+template <class Op, class A>
+__device__ __forceinline__ void add_rows(A before, int bits, bool all, Part<A>& x) {
+#pragma unroll
+  for (int p = 0; p < packs_of_thread; ++p) {
+    const int row = p * warps + threadIdx.x / warp_size;
+    const bool any = all || (row & ((1 << bits) - 1)) > 0;
+    add_before(Running<Op, A>{from_lane(before, row), any}, x[p]);
+  }
+}
+
+// Lines of one tile or less, several of which share one.
+// Packed: packs are one load and one store each.
+template <class Op, class A, bool Packed>
+__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+    scan_lines(const __grid_constant__ ScanLoop loop) {
+  constexpr int E = elements_of_pack(sizeof(A));
+  __shared__ __align__(16) unsigned char row_bytes[warp_size * sizeof(A)];
+  A* const rows = reinterpret_cast<A*>(row_bytes);
+  const int packs_log2 = tile_log2 - loop.lines_log2;  // of a line
+  const int pack_bits = min(packs_log2, row_log2), row_bits = packs_log2 - pack_bits;
+  const auto place = [&](int p, int side, i64 step, i64& offset) {  // and how many it has
+    const int s = p * block_threads + threadIdx.x;
+    const u32 line = (blockIdx.x << loop.lines_log2) + (s >> packs_log2);
+    if (line >= loop.lines) return 0;
+    const i64 first = (s & ((1 << packs_log2) - 1)) * E;
+    offset = locate_line(loop, line, side) + first * step;
+    return count_from(loop, first, E);
+  };
+  Part<A> x = {};
+#pragma unroll
+  for (int p = 0; p < packs_of_thread; ++p) {
+    i64 offset = 0;
+    const int count = place(p, 0, loop.in_step, offset);
+    load_pack<Packed>(loop, loop.in + offset, count, x[p]);
+  }
+  scan_rows<Op>(x, pack_bits, rows);
+  if (row_bits > 0) {
+    __syncthreads();
+    const Blocks<Op, A> blocks(rows[threadIdx.x % warp_size], row_bits);
+    add_rows<Op>(blocks.after({}, 0, row_bits).value, row_bits, false, x);
+  }
+#pragma unroll
+  for (int p = 0; p < packs_of_thread; ++p) {
+    i64 offset = 0;
+    const int count = place(p, 1, loop.out_step, offset);
+    store_pack<Packed>(loop, loop.out + offset, count, x[p]);
+  }
+}
+
+template <class Op, class A, bool Packed>
+struct LineTile {
+  static constexpr int E = elements_of_pack(sizeof(A)), step = block_threads * E;
+  static constexpr int kept_tiles = kept_lines;
+  const ScanLoop& loop;
+  KeptTiles<A> kept;
+  A* rows;  // of each slot
+  A* table;
+
+  __device__ __forceinline__ void read(u32 turn, Part<A>& x) const {
+    const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
+    const i64 first = ((i64(tile) << tile_log2) + threadIdx.x) * E;
+    const char* const in = loop.in + locate_line(loop, line, 0) + first * loop.in_step;
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const int count = count_from(loop, first + p * step, E);
+      load_pack<Packed>(loop, in + p * step * loop.in_step, count, x[p]);
+    }
+  }
+  __device__ __forceinline__ void scan(int slot, Part<A>& x) const {
+    scan_rows<Op>(x, row_log2, rows + slot * warp_size);
+    kept.keep(slot, x);
+  }
+  __device__ __forceinline__ void tell(u32 turn, int slot) const {
+    if (threadIdx.x / warp_size < warps - 1) return;
+    const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
+    const Blocks<Op, A> blocks(rows[slot * warp_size + threadIdx.x % warp_size], row_log2);
+    cuda::tell<Op, line_group_log2>(loop.carries, line, true, tile, blocks.total);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
+    hear<Op, line_group_log2, 1>(loop.carries, line, loop.lines, 0, tile, table);
+    __syncthreads();
+    const Blocks<Op, A> blocks(rows[slot * warp_size + threadIdx.x % warp_size], row_log2);
+    const A before = blocks.after(before_tile<Op>(tile, table, 0), 0, row_log2).value;
+    const i64 first = ((i64(tile) << tile_log2) + threadIdx.x) * E;
+    char* const out = loop.out + locate_line(loop, line, 1) + first * loop.out_step;
+    Part<A> x;
+    kept.get(slot, x);
+    add_rows<Op>(before, row_log2, tile > 0, x);
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const int count = count_from(loop, first + p * step, E);
+      store_pack<Packed>(loop, out + p * step * loop.out_step, count, x[p]);
+    }
+  }
+};
+template <class Op, class A, bool Packed>
+__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+    pass_lines(const __grid_constant__ ScanLoop loop) {
+  using Tile = LineTile<Op, A, Packed>;
+  extern __shared__ __align__(16) unsigned char kept_bytes[];
+  __shared__ __align__(16) unsigned char row_bytes[kept_lines * warp_size * sizeof(A)];
+  __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * sizeof(A)];
+  pass_tiles<A>(loop, Tile{loop,
+                           {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
+                           reinterpret_cast<A*>(row_bytes),
+                           reinterpret_cast<A*>(table_bytes)});
+}
+
+// ---- lines beside each other --------------------------------------------------------------------
+
+// Where a thread stands: neighbouring threads have neighbouring lines, and each of them a part,
+// packs that follow each other; or, turned, a warp has all parts of a line.
+struct ColumnPlace {
+  int line, part, slot, turned_line, turned_part, turned_slot;
+  int parts_log2, row_bits;  // of the parts of a row
+
+  __device__ __forceinline__ explicit ColumnPlace(int lines_log2)
+      : parts_log2(block_log2 - lines_log2) {
+    const int parts = 1 << parts_log2;
+    line = threadIdx.x & ((1 << lines_log2) - 1);
+    part = threadIdx.x >> lines_log2;
+    slot = line * (parts + 1) + part;  // spread over the banks
+    turned_line = threadIdx.x >> parts_log2;
+    turned_part = threadIdx.x & (parts - 1);
+    turned_slot = turned_line * (parts + 1) + turned_part;
+    row_bits = min(parts_log2, row_log2 - packs_of_thread_log2);
+  }
+};
+
+template <class Op, class A>
+struct ColumnTile {
+  static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
+  static constexpr int kept_tiles = kept_columns;
+  const ScanLoop& loop;
+  ColumnPlace at;
+  KeptTiles<A> kept;
+  int slots;  // of the parts of a tile, with gaps
+  A* totals;  // of the parts, of each kept tile
+  A* inside;  // what stands before a part in its row, and …
+  A* before;  // … before that
+  A* table;
+
+  __device__ __forceinline__ u32 first_line(u32 turn, u32& tile) const {
+    tile = loop.inner.divide(turn);
+    return (turn - tile * loop.inner.divisor) << loop.lines_log2;
+  }
+  // Where the thread's part begins, and how many elements it has.
+  __device__ __forceinline__ int place(u32 turn, int side, i64 step, i64& offset) const {
+    u32 tile;
+    const u32 line = first_line(turn, tile) + at.line;
+    if (line >= loop.lines) return 0;
+    const i64 first = ((i64(tile) << at.parts_log2) + at.part) * each;
+    offset = locate_line(loop, line, side) + first * step;
+    return count_from(loop, first, each);
+  }
+  __device__ __forceinline__ void read(u32 turn, Part<A>& x) const {
+    i64 offset = 0;
+    const int count = place(turn, 0, loop.in_step, offset);
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      load_pack<false>(loop, loop.in + offset + p * E * loop.in_step, min(count - p * E, E), x[p]);
+    }
+  }
+  __device__ __forceinline__ void scan_packs(int slot, Part<A>& x) const {
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+      for (int i = 1; i < E; ++i) x[p][i] = Op::combine(x[p][i - 1], x[p][i]);
+    }
+    totals[slot * slots + at.slot] =
+        Op::combine(Op::combine(x[0][E - 1], x[1][E - 1]), Op::combine(x[2][E - 1], x[3][E - 1]));
+  }
+  __device__ __forceinline__ Blocks<Op, A> blocks(int slot) const {
+    return Blocks<Op, A>(totals[slot * slots + at.turned_slot], at.parts_log2);
+  }
+  __device__ __forceinline__ void scan(int slot, Part<A>& x) const {
+    scan_packs(slot, x);
+    kept.keep(slot, x);
+  }
+  __device__ __forceinline__ void tell(u32 turn, int slot) const {
+    u32 tile;
+    const u32 line = first_line(turn, tile) + at.turned_line;
+    const bool speaks = at.turned_part < 1 << column_group_log2 && line < loop.lines;
+    cuda::tell<Op, column_group_log2>(loop.carries, line, speaks, tile, blocks(slot).total);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    u32 tile;
+    const u32 first = first_line(turn, tile);
+    // So many totals at once as a thread has when there are 2^15 tiles.
+    constexpr int at_once = sizeof(A) > 8 ? 2 : sizeof(A) > 4 ? 3 : 5;
+    hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2, tile,
+                                         table);
+    __syncthreads();
+    scan_parts(slot, before_tile<Op>(tile, table + at.turned_line, loop.lines_log2));
+    __syncthreads();
+    Part<A> x;
+    kept.get(slot, x);
+    store(turn, tile, x);
+  }
+  // Gives the total of the line.
+  __device__ __forceinline__ A scan_parts(int slot, Running<Op, A> outside) const {
+    const Blocks<Op, A> parts = blocks(slot);
+    before[at.turned_slot] = parts.after(outside, at.row_bits, at.parts_log2).value;
+    inside[at.turned_slot] = parts.after({}, 0, at.row_bits).value;
+    return parts.total;
+  }
+  __device__ __forceinline__ void store(u32 turn, u32 tile, Part<A>& x) const {
+    i64 offset = 0;
+    const int count = place(turn, 1, loop.out_step, offset);
+    Running<Op, A> in_row{inside[at.slot], (at.part & ((1 << at.row_bits) - 1)) > 0};
+    const Running<Op, A> row{before[at.slot], tile > 0 || at.part >> at.row_bits > 0};
+    const A both = Op::combine(x[0][E - 1], x[1][E - 1]);
+    const A last[] = {x[0][E - 1], x[2][E - 1]};
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      Running<Op, A> pack = in_row;
+      if (p % 2 > 0) pack.then(last[p / 2]);
+      if (p == 1) in_row.then(both);
+      add_before(pack, x[p]);
+      add_before(row, x[p]);
+      store_pack<false>(loop, loop.out + offset + p * E * loop.out_step, min(count - p * E, E),
+                        x[p]);
+    }
+  }
+};
+
+// Lines of one tile.
+template <class Op, class A>
+__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+    scan_columns(const __grid_constant__ ScanLoop loop) {
+  constexpr int slots = 2 * block_threads;
+  __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
+  A* const parts = reinterpret_cast<A*>(part_bytes);
+  const ColumnTile<Op, A> tile{
+      loop, ColumnPlace(loop.lines_log2), {}, slots, parts, parts + slots, parts + 2 * slots, {}};
+  Part<A> x = {};
+  tile.read(blockIdx.x, x);
+  tile.scan_packs(0, x);
+  __syncthreads();
+  tile.scan_parts(0, {});
+  __syncthreads();
+  tile.store(blockIdx.x, 0, x);
+}
+
+// Lines of several tiles, enough of them for all blocks: a block goes along its own, and reads one
+// tile ahead.
+template <class Op, class A>
+__global__ void __launch_bounds__(block_threads, walking_blocks)
+    walk_columns(const __grid_constant__ ScanLoop loop) {
+  constexpr int slots = block_threads + warp_size;
+  __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
+  __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * warp_size * sizeof(A)];
+  A* const parts = reinterpret_cast<A*>(part_bytes);
+  A* const table = reinterpret_cast<A*>(table_bytes);
+  const ColumnTile<Op, A> tile{
+      loop, ColumnPlace(loop.lines_log2), {}, slots, parts, parts + slots, parts + 2 * slots,
+      table};
+  A* const own = table + tile.at.turned_line;
+  const u32 groups = loop.inner.divisor;
+  Part<A> x = {};
+  tile.read(blockIdx.x, x);
+  u32 turn = blockIdx.x;
+  for (u32 along = 0;; ++along, turn += groups) {
+    Part<A> ahead = {};
+    const bool ends = turn + groups >= loop.turns;
+    if (!ends) tile.read(turn + groups, ahead);
+    tile.scan_packs(0, x);
+    __syncthreads();
+    const A total = tile.scan_parts(0, before_tile<Op>(along, own, loop.lines_log2));
+    __syncwarp();
+    if (tile.at.turned_part == 0) walk_on<Op>(along, total, own, loop.lines_log2);
+    __syncthreads();
+    tile.store(turn, along, x);
+    if (ends) return;
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+      for (int i = 0; i < tile.E; ++i) x[p][i] = ahead[p][i];
+    }
+  }
+}
+
+template <class Op, class A>
+__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+    pass_columns(const __grid_constant__ ScanLoop loop) {
+  constexpr int slots = block_threads + warp_size;
+  extern __shared__ __align__(16) unsigned char kept_bytes[];
+  __shared__ __align__(16) unsigned char part_bytes[(kept_columns + 2) * slots * sizeof(A)];
+  __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * column_bytes];
+  A* const parts = reinterpret_cast<A*>(part_bytes);
+  pass_tiles<A>(loop,
+                ColumnTile<Op, A>{loop,
+                                  ColumnPlace(loop.lines_log2),
+                                  {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
+                                  slots,
+                                  parts,
+                                  parts + kept_columns * slots,
+                                  parts + (kept_columns + 1) * slots,
+                                  reinterpret_cast<A*>(table_bytes)});
+}
+
+// ---- the host's side ----------------------------------------------------------------------------
+
 // The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
-const void* find_kernel(DType d, bool packed) {
+const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks) {
   const auto kernel = [&](auto zero) {
     using A = decltype(zero);
-    return packed ? reinterpret_cast<const void*>(&scan_lines<Op, A, true>)
-                  : reinterpret_cast<const void*>(&scan_lines<Op, A, false>);
+    return columns  ? walks    ? reinterpret_cast<const void*>(&walk_columns<Op, A>)
+                      : passes ? reinterpret_cast<const void*>(&pass_columns<Op, A>)
+                               : reinterpret_cast<const void*>(&scan_columns<Op, A>)
+           : packed ? passes ? reinterpret_cast<const void*>(&pass_lines<Op, A, true>)
+                             : reinterpret_cast<const void*>(&scan_lines<Op, A, true>)
+           : passes ? reinterpret_cast<const void*>(&pass_lines<Op, A, false>)
+                    : reinterpret_cast<const void*>(&scan_lines<Op, A, false>);
   };
   switch (d) {
     case DType::int8:
@@ -284,38 +590,52 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     return;
   }
   const int in_size = itemsize(in.dtype), size = itemsize(out.dtype);
-  const int elements = size < 4 ? 4 : pack_bytes / size;
-  const std::int64_t packs = (n - 1) / elements + 1;
-  ScanLoop loop;
-  loop.neighbours =
+  const int elements = elements_of_pack(size);
+  const bool columns =
       lines > 1 && detail::magnitude(kept.stride[1].back()) < detail::magnitude(out_step);
-  const auto log2_of = [](std::int64_t x) {  // rounded up
+  const auto log2_of = [](std::int64_t x) -> int {  // rounded up
     return std::bit_width(static_cast<std::uint64_t>(x - 1));
   };
-  loop.packs_log2 = std::min<int>(log2_of(packs), block_packs_log2);
-  if (loop.neighbours) {
-    const int together = std::clamp(column_bytes / size, 1, warp_size);
-    loop.packs_log2 = std::min<int>(
-        loop.packs_log2, block_packs_log2 - log2_of(std::min<std::int64_t>(lines, together)));
-  }
-  const std::int64_t block_lines = block_packs >> loop.packs_log2;
-  const std::int64_t groups = (lines - 1) / block_lines + 1;
-  const std::int64_t pieces = ((packs - 1) >> loop.packs_log2) + 1;
-  const std::int64_t line_rows = (std::int64_t{1} << loop.packs_log2) / warp_size;
-  // Blocks walk where enough of them can at once, or where each has its turn in many rounds.
+  ScanLoop loop;
   const std::int64_t sms = properties().multiprocessors;
-  loop.walks = pieces == 1 || (groups >= 3 * sms && groups <= 6 * sms) || groups >= 48 * sms;
+  std::int64_t tiles, groups;  // of a line; of lines
+  bool walks = false;
+  if (columns) {
+    const std::int64_t parts = (n - 1) / (packs_of_thread * elements) + 1;
+    const auto cut = [&](int together_log2) {
+      const int lines_log2 = std::clamp(log2_of(lines), least_lines_log2, together_log2);
+      const int parts_log2 = std::min(block_log2 - lines_log2, log2_of(parts));
+      loop.lines_log2 = block_log2 - parts_log2;
+      groups = ((lines - 1) >> loop.lines_log2) + 1;
+      tiles = ((parts - 1) >> parts_log2) + 1;
+    };
+    // Blocks walk where they keep the device busy: all at once, or in many rounds.
+    for (int together = most_lines_log2; !walks && together >= least_lines_log2; --together) {
+      cut(together);
+      const std::int64_t at_once = sms * walking_blocks;
+      walks = tiles > 1 && ((2 * groups >= 3 * sms && groups <= at_once) || groups >= 6 * at_once);
+    }
+    if (!walks) cut(log2_of(std::clamp(column_bytes / size, 1 << least_lines_log2, warp_size)));
+  } else {
+    const std::int64_t packs = (n - 1) / elements + 1;
+    loop.lines_log2 = tile_log2 - std::min(log2_of(packs), tile_log2);
+    groups = ((lines - 1) >> loop.lines_log2) + 1;
+    tiles = ((packs - 1) >> tile_log2) + 1;
+  }
+  const bool passes = tiles > 1 && !walks;
   std::optional<Scratch> totals;
-  loop.carries =
-      carries_of(lines, pieces * line_rows, static_cast<int>(line_rows), size, loop.walks, totals);
+  if (passes) {
+    loop.carries =
+        carries_of(lines, tiles, columns ? column_group_log2 : line_group_log2, size, totals);
+  }
+  loop.turns = static_cast<u32>(groups * tiles);
   loop.in = in.data + kept.base[0] * in_size;
   loop.out = out.data + kept.base[1] * size;
   loop.n = n;
   loop.in_step = in_step * in_size;
   loop.out_step = out_step * size;
   loop.lines = static_cast<u32>(lines);
-  loop.pieces = static_cast<u32>(pieces);
-  loop.inner = Divisor(static_cast<u32>(loop.neighbours ? groups : pieces));
+  loop.inner = Divisor(static_cast<u32>(columns ? groups : tiles));
   loop.dtype = in.dtype;
   loop.converts = converts;
   bool packed = !converts && in_step == 1 && out_step == 1 &&
@@ -329,10 +649,19 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     packed &= kept.size[from] == 1 ||
               (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
-  const void* const kernel = product ? find_kernel<ops::Prod>(out.dtype, packed)
-                                     : find_kernel<ops::Sum>(out.dtype, packed);
+  const void* const kernel = product
+                                 ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks)
+                                 : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks);
   void* arguments[] = {&loop};
-  launch(kernel, static_cast<unsigned>(loop.walks ? groups : groups * pieces), arguments, 0,
+  std::int64_t blocks = groups;
+  int kept_bytes = 0;
+  if (passes) {
+    blocks = std::min(groups * tiles, sms * resident_blocks(size));
+    kept_bytes = (columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kept_bytes),
+          "cudaFuncSetAttribute");
+  }
+  launch(kernel, static_cast<unsigned>(blocks), arguments, static_cast<std::size_t>(kept_bytes),
          product ? "cumulative_prod" : "cumulative_sum");
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "loop.hpp"
+#include "small_matrices.cuh"
 
 namespace arrayx::cuda {
 
@@ -13,242 +14,6 @@ namespace {
 
 constexpr int most_side = 64;         // a lane has two elements of a column, …
 constexpr int most_side_of_qr = 128;  // … or four
-constexpr unsigned all_lanes = 0xffffffff;
-
-// ---- scalars ------------------------------------------------------------------------------------
-
-template <class T>
-struct Parts {
-  using Real = T;
-};
-template <class R>
-struct Parts<Complex<R>> {
-  using Real = R;
-};
-template <class T>
-using Real = typename Parts<T>::Real;
-
-template <class R>
-__device__ R real(R x) {
-  return x;
-}
-template <class R>
-__device__ R real(Complex<R> x) {
-  return x.re;
-}
-template <class R>
-__device__ R imaginary(R) {
-  return 0;
-}
-template <class R>
-__device__ R imaginary(Complex<R> x) {
-  return x.im;
-}
-template <class R>
-__device__ R conjugate(R x) {
-  return x;
-}
-template <class R>
-__device__ Complex<R> conjugate(Complex<R> x) {
-  return {x.re, -x.im};
-}
-
-template <class T>
-__device__ T from_real(Real<T> x) {
-  if constexpr (ops::is_complex_v<T>) {
-    return {x, 0};
-  } else {
-    return x;
-  }
-}
-
-__device__ float fused(float a, float b, float c) {
-  return fmaf(a, b, c);
-}
-__device__ double fused(double a, double b, double c) {
-  return fma(a, b, c);
-}
-template <class R>
-__device__ Complex<R> fused(Complex<R> a, Complex<R> b, Complex<R> c) {
-  return {fused(a.re, b.re, fused(-a.im, b.im, c.re)), fused(a.re, b.im, fused(a.im, b.re, c.im))};
-}
-template <class T>
-__device__ T product(T a, T b) {
-  return fused(a, b, T{});
-}
-
-template <class R>
-__device__ R scaled(R x, R factor) {
-  return x * factor;
-}
-template <class R>
-__device__ Complex<R> scaled(Complex<R> x, R factor) {
-  return {x.re * factor, x.im * factor};
-}
-
-template <class R>
-__device__ R size_of(R x) {
-  return fabs(x);
-}
-template <class R>
-__device__ R size_of(Complex<R> x) {
-  return fmax(fabs(x.re), fabs(x.im));
-}
-template <class R>
-__device__ R squared(R x) {
-  return x * x;
-}
-template <class R>
-__device__ R squared(Complex<R> x) {
-  return fused(x.re, x.re, x.im * x.im);
-}
-
-// The power of two that brings a size near 1, or as near as one factor can.
-template <class R>
-__device__ int scale_exponent(R size) {
-  constexpr int most = sizeof(R) == 4 ? 100 : 1000;
-  if (!(size > 0)) return 0;
-  return max(-most, min(most, -ilogb(size)));
-}
-template <class R>
-__device__ R power_of_two(int exponent) {
-  return ldexp(R(1), exponent);
-}
-
-// Divides by one number.
-template <class T>
-struct Divide {
-  T by;
-
-  __device__ explicit Divide(T b) : by(b) {}
-  __device__ T operator()(T a) const { return a / by; }
-};
-template <class R>
-struct Divide<Complex<R>> {
-  Complex<R> inverse;  // of the number near 1 that `scale` makes of it
-  R scale;
-
-  __device__ explicit Divide(Complex<R> b) : scale(power_of_two<R>(scale_exponent(size_of(b)))) {
-    b = scaled(b, scale);
-    const R length = squared(b);
-    inverse = {b.re / length, -b.im / length};
-  }
-  __device__ Complex<R> operator()(Complex<R> a) const {
-    return product(scaled(a, scale), inverse);
-  }
-};
-
-// Orders as sizes do, NaN after infinity.
-__device__ unsigned long long size_key(float x) {
-  return __float_as_uint(fabsf(x));
-}
-__device__ unsigned long long size_key(double x) {
-  return static_cast<unsigned long long>(__double_as_longlong(fabs(x)));
-}
-template <class R>
-__device__ unsigned long long size_key(Complex<R> x) {
-  return size_key(fabs(x.re) + fabs(x.im));
-}
-template <class R>
-__device__ unsigned long long infinity_key() {
-  return size_key(std::numeric_limits<R>::infinity());
-}
-// The same of the larger part, which does not overflow.
-template <class T>
-__device__ unsigned long long largest_key(T x) {
-  const auto re = size_key(real(x)), im = size_key(imaginary(x));
-  return re > im ? re : im;
-}
-template <class R>
-__device__ R of_key(unsigned long long key) {
-  if constexpr (sizeof(R) == 4) {
-    return __uint_as_float(static_cast<unsigned>(key));
-  } else {
-    return __longlong_as_double(static_cast<long long>(key));
-  }
-}
-
-// ---- warps and teams ----------------------------------------------------------------------------
-
-template <class R>
-__device__ R sum_of_lanes(R x) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(all_lanes, x, offset);
-  return x;
-}
-template <class R>
-__device__ Complex<R> sum_of_lanes(Complex<R> x) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    x.re += __shfl_xor_sync(all_lanes, x.re, offset);
-    x.im += __shfl_xor_sync(all_lanes, x.im, offset);
-  }
-  return x;
-}
-template <class R>
-__device__ R most_of_lanes(R x) {
-#pragma unroll
-  for (int offset = 16; offset > 0; offset /= 2) {
-    const R other = __shfl_xor_sync(all_lanes, x, offset);
-    x = other > x ? other : x;
-  }
-  return x;
-}
-template <class R>
-__device__ R from_lane(R x, int lane) {
-  return __shfl_sync(all_lanes, x, lane);
-}
-template <class R>
-__device__ Complex<R> from_lane(Complex<R> x, int lane) {
-  return {__shfl_sync(all_lanes, x.re, lane), __shfl_sync(all_lanes, x.im, lane)};
-}
-
-// The threads that have one matrix.
-template <bool is_block>
-struct Team {
-  int rank, size, lane, warp, warps;
-
-  __device__ Team() {
-    rank = is_block ? threadIdx.x : threadIdx.x % 32;
-    size = is_block ? blockDim.x : 32;
-    lane = rank % 32;
-    warp = rank / 32;
-    warps = size / 32;
-  }
-  __device__ void sync() const {
-    if constexpr (is_block) {
-      __syncthreads();
-    } else {
-      __syncwarp();
-    }
-  }
-  __device__ bool any(bool x) const {
-    if constexpr (is_block) {
-      return __syncthreads_or(x);
-    } else {
-      return __any_sync(all_lanes, x);
-    }
-  }
-};
-
-// A matrix of a stack as it lies in memory.
-template <class T>
-struct Source {
-  const T* data;
-  i64 row, column;
-
-  __device__ Source(const Matrices& m, i64 i)
-      : data(reinterpret_cast<const T*>(m.data) + i * m.batch), row(m.row), column(m.column) {}
-  __device__ T operator()(int r, int c) const { return data[r * row + c * column]; }
-};
-template <class T>
-__device__ T* output(char* out, i64 i, i64 items) {
-  return reinterpret_cast<T*>(out) + i * items;
-}
-
-__device__ void fail(const SmallMatrices& job, i64 i) {
-  atomicMin(job.failed, static_cast<unsigned long long>(i));
-}
 
 // Where what lies in a matrix's shared memory begins, and how much there is of it.
 struct Places {
@@ -288,8 +53,8 @@ __device__ bool eliminate(const Team& team, T* m, int n, int width, int step, in
     }
 #pragma unroll
     for (int offset = 16; offset > 0; offset /= 2) {
-      const unsigned long long key = __shfl_xor_sync(all_lanes, best, offset);
-      offer(key, __shfl_xor_sync(all_lanes, at, offset));
+      const unsigned long long key = __shfl_xor_sync(whole_warp, best, offset);
+      offer(key, __shfl_xor_sync(whole_warp, at, offset));
     }
     if (at % 32 == team.lane) used |= 1u << (at / 32);
     if (team.rank == 0) order[i] = at;
@@ -300,7 +65,7 @@ __device__ bool eliminate(const Team& team, T* m, int n, int width, int step, in
     const T* const pivot_row = m + at * step;
     const Divide<T> by_pivot(pivot_row[i]);
     for (int r = team.warp; r < n; r += team.warps) {
-      if (__shfl_sync(all_lanes, used, r % 32) >> (r / 32) & 1) continue;
+      if (__shfl_sync(whole_warp, used, r % 32) >> (r / 32) & 1) continue;
       T* const row = m + r * step;
       const T factor = -by_pivot(row[i]);
       for (int j = i + 1 + team.lane; j < width; j += 32) {
@@ -438,7 +203,7 @@ __device__ void write_determinant(const SmallMatrices& job, i64 i, i64 n, bool i
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) {
     const D other = from_lane(all.mantissa, lane ^ offset);
-    all.multiply(other, __shfl_xor_sync(all_lanes, all.exponent, offset));
+    all.multiply(other, __shfl_xor_sync(whole_warp, all.exponent, offset));
   }
   if (all.is_zero()) {
     all.mantissa = D{};  // not -0.0
@@ -763,31 +528,6 @@ __device__ void players(int count, int round, int i, int& p, int& q) {
   }
 }
 
-// order[j] = which of n values is the j-th, equal ones as they stand.
-template <class R, class Team>
-__device__ void rank_values(const Team& team, const R* values, int n, bool descending, int* order) {
-  for (int j = team.rank; j < n; j += team.size) {
-    int before = 0;
-    for (int i = 0; i < n; ++i) {
-      const bool is_before = descending ? values[i] > values[j] : values[i] < values[j];
-      before += is_before || (values[i] == values[j] && i < j);
-    }
-    order[before] = j;
-  }
-}
-
-// The largest part of the elements that a thread has seen, of the whole team: as a key.
-template <class Team>
-__device__ unsigned long long most_of_team(const Team& team, unsigned long long mine,
-                                           unsigned long long* shared) {
-  mine = most_of_lanes(mine);
-  if (team.rank == 0) *shared = 0;
-  team.sync();
-  if (team.lane == 0) atomicMax(shared, mine);
-  team.sync();
-  return *shared;
-}
-
 struct Eigh {
   struct At {
     int vectors, rotations, values, order, largest;
@@ -836,14 +576,9 @@ struct Eigh {
         if (with_vectors) v[r * step + c] = from_real<T>(r == c);
       }
     }
-    largest =
-        most_of_team(team, largest, reinterpret_cast<unsigned long long*>(shared + at.largest));
-    if (largest >= infinity_key<R>()) {
-      if (team.rank == 0) fail(job, i);
-      team.sync();
-      return;
-    }
-    const int exponent = scale_exponent(of_key<R>(largest));
+    int exponent;
+    auto* const meeting = reinterpret_cast<unsigned long long*>(shared + at.largest);
+    if (!find_scale<R>(team, job, i, largest, meeting, &exponent)) return;
     const R scale = power_of_two<R>(exponent);
     for (int r = team.warp; r < n; r += team.warps) {
       for (int c = team.lane; c < n; c += 32) m[r * step + c] = scaled(m[r * step + c], scale);
@@ -980,14 +715,9 @@ struct SVD {
         }
       }
     }
-    largest =
-        most_of_team(team, largest, reinterpret_cast<unsigned long long*>(shared + at.largest));
-    if (largest >= infinity_key<R>()) {
-      if (team.rank == 0) fail(job, i);
-      team.sync();
-      return;
-    }
-    const int exponent = scale_exponent(of_key<R>(largest));
+    int exponent;
+    auto* const meeting = reinterpret_cast<unsigned long long*>(shared + at.largest);
+    if (!find_scale<R>(team, job, i, largest, meeting, &exponent)) return;
     const R scale = power_of_two<R>(exponent);
     for (int c = team.warp; c < n; c += team.warps) {
       for (int r = lane; r < m; r += 32) w[c * step + r] = scaled(w[c * step + r], scale);
@@ -1181,6 +911,7 @@ bool qr_small(DType dtype, SmallMatrices job) {
 }
 
 bool eigh_small(DType dtype, SmallMatrices job) {
+  if (!job.out[1] && values_small(dtype, job, false)) return true;
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -1190,6 +921,7 @@ bool eigh_small(DType dtype, SmallMatrices job) {
 }
 
 bool svd_small(DType dtype, SmallMatrices job) {
+  if (!job.out[0] && values_small(dtype, job, true)) return true;
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);

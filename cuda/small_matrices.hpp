@@ -50,6 +50,9 @@ bool cholesky_small(DType dtype, SmallMatrices job);
 bool qr_small(DType dtype, SmallMatrices job);
 bool eigh_small(DType dtype, SmallMatrices job);  // values, vectors
 bool svd_small(DType dtype, SmallMatrices job);   // u, s, vh
+// The values alone, by reduction and bisection (small_values.cu); false also where Jacobi's
+// rotations are faster.
+bool values_small(DType dtype, const SmallMatrices& job, bool of_svd);
 
 // Determinants from the diagonals of factors LU, side by side without gaps, and their pivots, which
 // count from one.

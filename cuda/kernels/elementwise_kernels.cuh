@@ -1,7 +1,7 @@
-// The four kernels of an elementwise operation: packs (every operand in runs of 16 bytes), rows
-// (runs of any length and alignment), strided (element by element, any strides and dtypes) and
-// tiles (operands that are fastest in another dimension than the output come through shared
-// memory).
+// The kernels of an elementwise operation: packs (every operand in runs of 16 bytes), rows (runs of
+// any length and alignment), strided (element by element, any strides and dtypes) and tiles
+// (operands that are fastest in another dimension than the output come through shared memory), for
+// items of one or two bytes also tiles of words.
 #pragma once
 
 #include <type_traits>
@@ -9,6 +9,7 @@
 #include "../../cpp/ops/elementwise.hpp"
 #include "../../cpp/ops/table.hpp"
 #include "../rows.cuh"
+#include "../warps.cuh"
 #include "tables.cuh"
 
 namespace arrayx::cuda {
@@ -433,6 +434,187 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+// ---- tiles of words -----------------------------------------------------------------------------
+
+// The items of operations on one or two bytes are moved in words, whatever their alignment, and
+// turned in blocks of as many rows and columns as a word has items.
+template <class O>
+inline constexpr bool has_words =
+    sizeof(memory_t<typename O::first>) == sizeof(memory_t<typename O::rest>) &&
+    sizeof(memory_t<typename O::first>) == sizeof(memory_t<typename O::result>) &&
+    sizeof(memory_t<typename O::first>) <= 2 &&
+    (!O::converts || ops::same_type_v<typename O::first, typename O::result>);
+
+// A warp moves a row of up to 128 bytes at a time, a word each; `p` is where that of this lane
+// would lie, and `rest` how many bytes the row has from there on. A word is read as the aligned
+// ones that it lies in, so that many can be on their way.
+struct Halves {
+  u32 low = 0, high = 0;
+};
+__device__ __forceinline__ u32 shift_of(const char* p) {
+  return u32(reinterpret_cast<u64>(p)) % 4;
+}
+__device__ __forceinline__ Halves load_halves(const char* p, int rest) {
+  const auto* const words = reinterpret_cast<const u32*>(p - shift_of(p));
+  Halves x;
+  if (rest > 0) x.low = words[0];
+  if (int(shift_of(p)) + min(4, rest) > 4) x.high = words[1];
+  return x;
+}
+__device__ __forceinline__ u32 joined(const char* p, Halves x) {
+  return __funnelshift_r(x.low, x.high, 8 * shift_of(p));
+}
+
+// Bytes [from, to) of an aligned word, in items of `Itemsize` bytes where they are not all of it.
+template <int Itemsize>
+__device__ __forceinline__ void store_part(char* p, int from, int to, u32 word) {
+  using Item = std::conditional_t<Itemsize == 1, u8, u16>;
+  if (from == 0 && to >= 4) {
+    *reinterpret_cast<u32*>(p) = word;
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; i += Itemsize) {
+      if (i >= from && i < to) *reinterpret_cast<Item*>(p + i) = Item(word >> 8 * i);
+    }
+  }
+}
+template <int Itemsize>
+__device__ __forceinline__ void store_word(char* p, int rest, u32 word) {
+  const int shift = int(shift_of(p));
+  if (shift == 0) return store_part<Itemsize>(p, 0, rest, word);
+  const int lane = threadIdx.x % warp_size;
+  const u32 before = __shfl_up_sync(whole_warp, word, 1);
+  store_part<Itemsize>(p - shift, lane == 0 ? shift : 0, rest + shift,
+                       __funnelshift_l(before, word, 8 * shift));
+  if (lane == warp_size - 1) {
+    store_part<Itemsize>(p - shift + 4, 0, rest + shift - 4, word >> (32 - 8 * shift));
+  }
+}
+
+// Word j of y has item j of each word of x.
+template <int Per>
+__device__ __forceinline__ void turn(const u32 (&x)[Per], u32 (&y)[Per]) {
+  if constexpr (Per == 4) {
+    const u32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140);
+    const u32 high01 = __byte_perm(x[0], x[1], 0x7362), high23 = __byte_perm(x[2], x[3], 0x7362);
+    y[0] = __byte_perm(low01, low23, 0x5410);
+    y[1] = __byte_perm(low01, low23, 0x7632);
+    y[2] = __byte_perm(high01, high23, 0x5410);
+    y[3] = __byte_perm(high01, high23, 0x7632);
+  } else {
+    y[0] = __byte_perm(x[0], x[1], 0x5410);
+    y[1] = __byte_perm(x[0], x[1], 0x7632);
+  }
+}
+
+// As tiles(): the output has its items one after the other in dimension 0, and so have the operands
+// that are not staged, or they are repeated there; the staged ones have them in dimension 1.
+template <class O>
+__global__ void __launch_bounds__(block_threads)
+    words(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1) {
+  constexpr int size = int(sizeof(memory_t<typename O::result>)), Per = 4 / size;
+  constexpr int K = O::arity + 1, edge = words_row / size, warps = block_threads / warp_size;
+  extern __shared__ __align__(16) unsigned char shared[];
+  const u32 i = blockIdx.x, t1 = tiles0.divide(i), outer = tiles1.divide(t1);
+  const u32 begin0 = (i - t1 * tiles0.divisor) * edge;
+  const u32 begin1 = (t1 - outer * tiles1.divisor) * edge;
+  const int size0 = static_cast<int>(min(u32(edge), loop.dim[0].size.divisor - begin0));
+  const int size1 = static_cast<int>(min(u32(edge), loop.dim[1].size.divisor - begin1));
+  i64 origin[1][K];
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    origin[0][k] = begin0 * loop.dim[0].stride[k] + begin1 * loop.dim[1].stride[k];
+  }
+  if (loop.ndim > 2) {
+    u32 rest[1] = {outer};
+    locate(loop, 2, rest, origin);
+  }
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  // Words of a tile stand where neither their rows nor blocks of their columns meet in a bank: word
+  // w of row r at r, w ^ r / Per.
+  u32* tile[K - 1];
+  u32* free = reinterpret_cast<u32*>(shared);
+#pragma unroll
+  for (int k = 0; k < K - 1; ++k) {
+    tile[k] = free;
+    if (loop.access[k] != Access::staged) continue;
+    constexpr int loads = 8;
+    const i64 stride = loop.dim[0].stride[k];
+    const int rest = size1 * size - 4 * lane;
+#pragma unroll 1
+    for (int row = warp * loads; row < size0; row += warps * loads) {
+      const char* const p = loop.data[k] + origin[0][k] + row * stride + 4 * lane;
+      Halves x[loads];
+#pragma unroll
+      for (int j = 0; j < loads; ++j) {
+        if (row + j < size0) x[j] = load_halves(p + j * stride, rest);
+      }
+      u32* const to = free + row * warp_size;
+      const int place = lane ^ row / Per;
+#pragma unroll
+      for (int j = 0; j < loads; ++j) {
+        to[j * warp_size + (place ^ j / Per)] = joined(p + j * stride, x[j]);
+      }
+    }
+    free += edge * warp_size;
+  }
+  __syncthreads();
+  const int rest = size0 * size - 4 * lane;
+#pragma unroll 1
+  for (int block = warp; block * Per < size1; block += warps) {
+    const int rows = size1 - block * Per;
+    const auto row_of = [&](int k) {
+      return loop.data[k] + origin[0][k] + block * Per * loop.dim[1].stride[k];
+    };
+    u32 x[K - 1][Per];
+#pragma unroll
+    for (int k = 0; k < K - 1; ++k) {
+      const i64 stride = loop.dim[1].stride[k];
+      if (loop.access[k] == Access::staged) {
+        u32 turned[Per];
+        const u32* const from = tile[k] + lane * Per * warp_size + (block ^ lane);
+#pragma unroll
+        for (int j = 0; j < Per; ++j) turned[j] = from[j * warp_size];
+        turn<Per>(turned, x[k]);
+      } else if (loop.access[k] == Access::value || loop.dim[0].stride[k] == 0) {
+#pragma unroll
+        for (int j = 0; j < Per; ++j) {
+          const void* const one = loop.access[k] == Access::value
+                                      ? static_cast<const void*>(loop.value[k])
+                                      : row_of(k) + min(j, rows - 1) * stride;
+          x[k][j] = size == 1 ? *static_cast<const u8*>(one) * 0x01010101u
+                              : *static_cast<const u16*>(one) * 0x00010001u;
+        }
+      } else {
+        const char* const p = row_of(k) + 4 * lane;
+        Halves halves[Per];
+#pragma unroll
+        for (int j = 0; j < Per; ++j) {
+          if (j < rows) halves[j] = load_halves(p + j * stride, rest);
+        }
+#pragma unroll
+        for (int j = 0; j < Per; ++j) x[k][j] = joined(p + j * stride, halves[j]);
+      }
+    }
+    char* const out = row_of(K - 1) + 4 * lane;
+#pragma unroll
+    for (int j = 0; j < Per; ++j) {
+      if (j >= rows) break;
+      Pack<memory_t<typename O::first>, Per> a;
+      Pack<memory_t<typename O::rest>, Per> b[O::rests] = {};
+      Pack<memory_t<typename O::result>, Per> r;
+      memcpy(&a, &x[0][j], 4);
+#pragma unroll
+      for (int k = 1; k < K - 1; ++k) memcpy(&b[k - 1], &x[k][j], 4);
+#pragma unroll
+      for (int e = 0; e < Per; ++e) r.v[e] = O::apply(a.v[e], b[0].v[e], b[O::rests - 1].v[e]);
+      u32 word;
+      memcpy(&word, &r, 4);
+      store_word<size>(out + j * loop.dim[1].stride[K - 1], rest, word);
+    }
+  }
+}
+
 // ---- tables -------------------------------------------------------------------------------------
 
 // `Packed` is what the packs kernel runs: O, or the same on unsigned integers.
@@ -445,6 +627,7 @@ ElementwiseKernels kernels_of() {
   k.rows = reinterpret_cast<const void*>(&rows<Packed>);
   k.strided = reinterpret_cast<const void*>(&strided<O>);
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
+  if constexpr (has_words<O>) k.words = reinterpret_cast<const void*>(&words<Packed>);
   k.lanes = O::lanes;
   k.packs_per_thread = packs_in_flight<O>;
   k.elements_per_thread = elements_in_flight<O>;

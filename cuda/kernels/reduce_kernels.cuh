@@ -14,31 +14,20 @@
 
 #include "../../cpp/ops/reductions.hpp"
 #include "../../cpp/ops/table.hpp"
+#include "../warps.cuh"
 #include "reduce_loop.cuh"
 
 namespace arrayx::cuda {
 namespace {
 
-constexpr unsigned every_lane = 0xffffffff;
-
-// f on each 32-bit word of x.
-template <class A, class F>
-__device__ __forceinline__ A map_words(A x, F f) {
-  u32 words[(sizeof(A) + 3) / 4] = {};
-  memcpy(words, &x, sizeof x);
-#pragma unroll
-  for (u32& word : words) word = f(word);
-  memcpy(&x, words, sizeof x);
-  return x;
-}
 template <class A>
 __device__ __forceinline__ A lane_above(A x, int distance) {
-  return map_words(x, [=](u32 w) { return __shfl_down_sync(every_lane, w, distance); });
+  return map_words(x, [=](u32 w) { return __shfl_down_sync(whole_warp, w, distance); });
 }
 // From the first of so many threads, a power of two.
 template <class A>
 __device__ __forceinline__ A from_first(A x, int threads) {
-  return map_words(x, [=](u32 w) { return __shfl_sync(every_lane, w, 0, threads); });
+  return map_words(x, [=](u32 w) { return __shfl_sync(whole_warp, w, 0, threads); });
 }
 
 // ---- parts of an output that meet ---------------------------------------------------------------
@@ -154,7 +143,7 @@ __device__ void join_parts(const ReduceLoop& loop, const ReducePlace& place, int
       }
     }
     if (exists && mine == 0) {
-      R::store(loop.out + place.out + column * loop.kept[0].stride[2], x[0]);
+      R::store(loop, loop.out + place.out + column * loop.kept[0].stride[2], x[0]);
     }
     __syncthreads();
   }
@@ -165,7 +154,7 @@ template <class R>
 __device__ __forceinline__ void store_part(const ReduceLoop& loop, const ReducePlace& place, int v,
                                            u32 unit, typename R::accumulator x) {
   if (loop.partial == nullptr) {
-    R::store(loop.out + place.out + v * loop.kept[0].stride[2], x);
+    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2], x);
   } else {
     *reinterpret_cast<typename R::accumulator*>(
         loop.partial + place.partial + v * loop.kept[0].stride[3] + unit * loop.unit_stride) = x;
@@ -261,7 +250,7 @@ __global__ void __launch_bounds__(block_threads,
   Subtrees<R> trees{results + group, most_groups};
   A acc[sets][V];
   // The warp's threads go on together, also where their rows end at different places.
-  for (i64 first = begin; __any_sync(every_lane, first < end); first += chunk) {
+  for (i64 first = begin; __any_sync(whole_warp, first < end); first += chunk) {
     const int left = static_cast<int>(min(end - first, chunk));  // elements of this chunk, or none
     const int live = min(left, reduce_lanes);
     const int rounds = left > 0 ? (left + reduce_lanes - 1) / reduce_lanes : 0;
@@ -365,7 +354,7 @@ __global__ void __launch_bounds__(block_threads,
     if (thread == 0) kept = trees.total(chunks > 0, kept);
   }
   if (!loop.whole_block) {
-    if (thread == 0 && exists) R::store(loop.out + place.out, kept);
+    if (thread == 0 && exists) R::store(loop, loop.out + place.out, kept);
     return;
   }
   const i64 block_begin = i64(unit) * groups * loop.per_unit;
@@ -378,13 +367,13 @@ __global__ void __launch_bounds__(block_threads,
 
 // A row has up to a pack (or element) for each of 2^width_log2 threads, and no more than one round.
 template <class R, int V>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(short_row_threads)
     short_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int rows = short_rows_at_once;
   const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
-  const int groups = block_threads >> loop.width_log2;
+  const int groups = short_row_threads >> loop.width_log2;
   const u32 first = blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2);
   const int n = static_cast<int>(loop.n), left = n - thread * V;
   const i64 offset = thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
@@ -408,7 +397,7 @@ __global__ void __launch_bounds__(block_threads)
     }
     combine_neighbours<R>(y, left);
     y[0] = combine_threads<R>(y[0], thread, threads, (n + V - 1) / V);
-    if (thread == 0 && exists) R::store(loop.out + place[r].out, y[0]);
+    if (thread == 0 && exists) R::store(loop, loop.out + place[r].out, y[0]);
   }
 }
 
@@ -450,8 +439,7 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
     const char* const from = in + (merged ? first * step : 0);
     // The lanes of this thread in one round; with `whole` every element exists and columns are
     // packs, with `apart` the reduced dimensions do not merge.
-    const auto take = [&](int round, auto whole, auto apart) {
-      Pack<M, V> items[L];
+    const auto load = [&](Pack<M, V>(&items)[L], int round, auto whole, auto apart) {
       const int begin = round * reduce_lanes + y * L;
 #pragma unroll
       for (int i = 0; i < L; ++i) {
@@ -468,9 +456,11 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
           }
         }
       }
+    };
+    const auto add = [&](const Pack<M, V>(&items)[L], int round, auto whole) {
 #pragma unroll
       for (int i = 0; i < L; ++i) {
-        if (!whole && begin + i >= left) continue;
+        if (!whole && round * reduce_lanes + y * L + i >= left) continue;
 #pragma unroll
         for (int v = 0; v < V; ++v) {
           const A value = R::map(items[i].v[v], center[v]);
@@ -482,17 +472,37 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
         }
       }
     };
+    const auto take = [&](int round, auto whole, auto apart) {
+      Pack<M, V> items[L];
+      load(items, round, whole, apart);
+      add(items, round, whole);
+    };
     using Yes = std::true_type;
     using No = std::false_type;
+    // A round is loaded while the one before is added up, if registers have room for both.
+    constexpr bool ahead = L * V * sizeof(M) <= 128;
+    static_assert(reduce_rounds % 2 == 0);
     if (column < size) {
       const bool packs = V == 1 || loop.vector;
-      for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
-        if (!merged) {
-          take(round, No{}, Yes{});
-        } else if (packs && (round + 1) * reduce_lanes <= left) {
-          take(round, Yes{}, No{});
-        } else {
-          take(round, No{}, No{});
+      if (ahead && merged && packs && left == chunk) {
+        Pack<M, V> even[L], odd[L];
+        load(even, 0, Yes{}, No{});
+#pragma unroll 1
+        for (int round = 0; round < reduce_rounds; round += 2) {
+          load(odd, round + 1, Yes{}, No{});
+          add(even, round, Yes{});
+          if (round + 2 < reduce_rounds) load(even, round + 2, Yes{}, No{});
+          add(odd, round + 1, Yes{});
+        }
+      } else {
+        for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
+          if (!merged) {
+            take(round, No{}, Yes{});
+          } else if (packs && (round + 1) * reduce_lanes <= left) {
+            take(round, Yes{}, No{});
+          } else {
+            take(round, No{}, No{});
+          }
         }
       }
     }
@@ -553,8 +563,28 @@ struct Reducer {
   static constexpr int lanes = pack_bytes / bytes;
 
   static __device__ __forceinline__ A load_center(const char*, i64) { return A{}; }
-  static __device__ __forceinline__ void store(char* out, A x) { *reinterpret_cast<A*>(out) = x; }
+  static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
+    *reinterpret_cast<A*>(out) = x;
+  }
 };
+
+// The moments, or what is made of them.
+__device__ __forceinline__ void store_moments(const ReduceLoop& loop, char* out, Complex<f64> x) {
+  const Deviation& wanted = loop.deviation;
+  if (wanted.inverse_n == 0) {
+    *reinterpret_cast<Complex<f64>*>(out) = x;
+    return;
+  }
+  f64 squares = x.im - x.re * (x.re * wanted.inverse_n);
+  if (squares < 0) squares = 0;
+  if (wanted.dtype == DType::float32) {
+    squares *= wanted.factor;
+    *reinterpret_cast<f32*>(out) = static_cast<f32>(wanted.root ? sqrt(squares) : squares);
+  } else {
+    squares /= wanted.divisor;
+    *reinterpret_cast<f64*>(out) = wanted.root ? sqrt(squares) : squares;
+  }
+}
 
 // Of elements as they are.
 template <class Op, class T, class A>
@@ -564,10 +594,14 @@ struct Plain : Reducer<T, A> {
 
   static __device__ __forceinline__ A map(memory_t<T> x, A) { return converted<A, T>(x); }
   static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
-  static __device__ __forceinline__ void store(char* out, A x) {
+  static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
     // The sum of nothing but -0.0 is +0.0, as that of nothing is.
     if constexpr (ops::same_type_v<Op, ops::Sum>) x = x + A{};
-    *reinterpret_cast<A*>(out) = x;
+    if constexpr (ops::same_type_v<Op, ops::Sum> && ops::same_type_v<T, Complex<f64>>) {
+      store_moments(loop, out, x);
+    } else {
+      *reinterpret_cast<A*>(out) = x;
+    }
   }
 };
 
@@ -582,6 +616,25 @@ struct Deviations : Reducer<T, A> {
     return ops::SumSquaredDeviations::map(converted<A, T>(x), center);
   }
   static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
+};
+
+// (sum of d, sum of d * d) as the parts of a complex number, d the deviations from a center.
+template <class T>
+struct Moments : Reducer<T, Complex<f64>> {
+  using A = Complex<f64>;
+  static constexpr int columns = 1;
+
+  static __device__ __forceinline__ A load_center(const char* center, i64 offset) {
+    return {converted<f64, T>(*reinterpret_cast<const memory_t<T>*>(center + offset)), 0.0};
+  }
+  static __device__ __forceinline__ A map(memory_t<T> x, A center) {
+    const f64 d = converted<f64, T>(x) - center.re;
+    return {d, d * d};
+  }
+  static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
+  static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
+    store_moments(loop, out, x);
+  }
 };
 
 template <class R>

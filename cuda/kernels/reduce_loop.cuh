@@ -12,15 +12,26 @@ inline constexpr int reduce_chunk = reduce_lanes * reduce_rounds;
 inline constexpr int most_joined = 8192;  // outputs or tiles of which several blocks have a part
 inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
 inline constexpr int short_rows_at_once = 4;  // of a thread
+inline constexpr int short_row_threads = 128;
+
+// What is made of the moments of n elements: the sum of squared deviations from their mean,
+// multiplied by `factor` or, for float64, divided by its reciprocal, and the root of that.
+struct Deviation {
+  f64 inverse_n = 0;  // 0: the moments themselves
+  f64 divisor = 1, factor = 1;
+  bool root = false;
+  DType dtype = DType::float64;  // of the result, or float32
+};
 
 struct ReduceLoop {
   static constexpr int most_dims = 6;
 
   const char* in;
-  const char* center;  // of sum_squared_deviations, else null
+  const char* center;  // of deviations, else null
   char* out;
-  char* partial;    // where units > 1: their results, which the last block to finish joins
-  i64 n;            // elements of one output
+  char* partial;  // where units > 1: their results, which the last block to finish joins
+  i64 n;          // elements of one output
+  Deviation deviation;
   i64 per_unit;     // elements of a unit
   i64 unit_stride;  // bytes from one partial result to the next
   u32 outputs;
@@ -83,6 +94,8 @@ struct ReduceKernels {
 struct ReduceTable {
   // By the input's dtype; under [1] float64 and complex128 for float32 and complex64.
   ReduceKernels reduce[reduction_count][dtype_count][2];
+  // (sum of d, sum of d * d) of deviations d from a center of the input's dtype, as complex128.
+  ReduceKernels moments[dtype_count];
   ReduceKernels position[2][dtype_count];  // [1]: of the largest, [0]: of the smallest
 };
 

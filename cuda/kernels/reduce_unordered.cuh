@@ -469,7 +469,7 @@ __global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
   A result = join_places<R, V>(lanes, begin - low, step, end - low);
   result = combine_threads<R>(result, thread % width, width, width);
   if (!loop.whole_block) {
-    if (thread == 0 && exists) R::store(loop.out + place.out, result);
+    if (thread == 0 && exists) R::store(loop, loop.out + place.out, result);
     return;
   }
   finish_block<R>(loop, output, unit, place, result, reinterpret_cast<A*>(shared), blockDim.x / 32);
@@ -477,7 +477,7 @@ __global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
 
 // A row has up to a pack (or element) for each of 2^width_log2 threads; packs are aligned.
 template <class R, int V>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(short_row_threads)
     unordered_short_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
@@ -485,7 +485,7 @@ __global__ void __launch_bounds__(block_threads)
   using Item = typename Lanes::Item;
   constexpr int rows = short_rows_at_once;
   const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
-  const int groups = block_threads >> loop.width_log2;
+  const int groups = short_row_threads >> loop.width_log2;
   const u32 first = blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2);
   const int n = static_cast<int>(loop.n), left = min(n - thread * V, V);
   const i64 offset = thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
@@ -517,7 +517,7 @@ __global__ void __launch_bounds__(block_threads)
     lanes.finish(exists && left > 0);
     A y = join_places<R, V>(lanes, thread * V, 1, n);
     y = combine_threads<R>(y, thread, threads, threads);
-    if (thread == 0 && exists) R::store(loop.out + out[r], y);
+    if (thread == 0 && exists) R::store(loop, loop.out + out[r], y);
   }
 }
 
@@ -620,7 +620,9 @@ struct UnorderedReducer {
   using accumulator = A;
   static constexpr int bytes = sizeof(memory_t<T>);
   static constexpr int lanes = pack_bytes / bytes;
-  static __device__ __forceinline__ void store(char* out, A x) { *reinterpret_cast<A*>(out) = x; }
+  static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
+    *reinterpret_cast<A*>(out) = x;
+  }
 };
 
 template <class R, int V, template <class> class OfBytes, class Otherwise>
@@ -685,7 +687,7 @@ struct OfPositions : UnorderedReducer<T, Position<Value>> {
         Op::better(b.value, a.value) || (!Op::better(a.value, b.value) && b.index < a.index);
     return takes_b ? b : a;
   }
-  static __device__ __forceinline__ void store(char* out, A x) {
+  static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
     *reinterpret_cast<i64*>(out) = x.index;
   }
 };

@@ -16,17 +16,16 @@ struct ElementwiseKernels {
   const void* rows = nullptr;     // (Loop, Divisor, u32) over granules
   const void* strided = nullptr;  // (Loop) over elements
   const void* tiles = nullptr;    // (Loop, Divisor, Divisor) over tiles
+  const void* words = nullptr;    // the same over tiles of words, for small items
   bool packs_convert = false;     // from the input's dtype to the output's
-  const void* words = nullptr;    // (Loop, Divisor, Divisor) over tiles of words: a copy's
   int lanes = 1;                  // elements of a pack
   int packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;
   int tile_bytes[2] = {};  // of the first operand's tile, and of any other's
 };
 
-// Items along a side of a tile of words.
-template <int Itemsize>
-inline constexpr int words_edge = 128 / Itemsize;
+// Bytes of a row of a tile of words, which has as many rows as items in one.
+inline constexpr int words_row = 128;
 
 struct KernelTable {
   ElementwiseKernels elementwise[op_count][dtype_count];

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "../../cuda/fft_columns.hpp"
 #include "harness.hpp"
 
 namespace arrayx::testing {
@@ -85,9 +86,35 @@ void expect_close(View& view, const std::string& what) {
   expect_same(view, "what surrounds " + what);
 }
 
+// The kernels that large arrays' columns go to, of arrays of any size.
+void check_columns() {
+  const std::int64_t lengths[] = {2, 7, 17, 102, 128, 495, 1000, 1024, 4080, 16384};
+  const std::int64_t before = random_integer(1, 3), n = lengths[random_integer(0, 9)],
+                     behind = random_integer(1, 20);
+  const DType real = chance(0.5) ? DType::float32 : DType::float64, complex = complex_dtype(real);
+  Call call{static_cast<Kind>(random_integer(0, 2)), {1}, n, chance(0.5), 0.37};
+  const std::int64_t given = chance(0.5)                  ? random_integer(1, 2 * n)
+                             : call.kind == Kind::to_real ? n / 2 + 1
+                                                          : n;
+  const std::int64_t wanted = call.kind == Kind::from_real ? n / 2 + 1 : n;
+  const DType in_dtype = call.kind == Kind::from_real ? real : complex;
+  const DType out_dtype = call.kind == Kind::to_real ? real : complex;
+  const View in = random_view(in_dtype, {before, given, behind}, {false, true}, Values::small);
+  View out = random_view(out_dtype, {before, wanted, behind}, {false, true}, Values::small);
+  call.on_host(in.on_host(), out.on_host());
+  cuda::transform_columns(
+      {in_dtype, out_dtype, before, n, behind, given, wanted, call.inverse, call.scale},
+      in.on_device().data, out.on_device().data);
+  std::ostringstream what;
+  what << "columns of " << n << " points, kind " << static_cast<int>(call.kind) << ", " << in_dtype
+       << ' ' << text(in.layout);
+  expect_close(out, what.str());
+}
+
 }  // namespace
 
 void check_fourier(int rounds) {
+  for (int round = 0; round < 50 * rounds; ++round) check_columns();
   for (int round = 0; round < 100 * rounds; ++round) {
     Dims shape = random_shape(30000);
     if (shape.empty()) shape.push_back(7);

@@ -70,10 +70,13 @@ void check_rows(int rounds);
 void check_ranges(int rounds);
 void check_reductions(int rounds);
 void check_scans(int rounds);
+void check_scan_order(int rounds);
 void check_indexing(int rounds);
 void check_sorts(int rounds);
 void check_products(int rounds);
-void check_factorisations(int rounds);
+// Apart by dtype and size, so that racecheck ends with each in good time.
+void check_small_factorisations(DType dtype, int rounds);
+void check_large_factorisations(DType dtype, int rounds);
 void check_fourier(int rounds);
 void check_large();
 // Of one group (calls, reductions, others, elementwise, sweep) or all.

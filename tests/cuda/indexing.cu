@@ -25,6 +25,16 @@ void set_integers(View& v, std::int64_t low, std::int64_t high) {
   });
   upload(v);
 }
+// What the host is told when it waits for gathers; nothing where all indices were right.
+std::string late_index_error() {
+  cuda::check(cudaDeviceSynchronize(), "gathers");
+  try {
+    cuda::check_indices();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
 DType some_dtype() {
   return static_cast<DType>(random_integer(0, dtype_count - 1));
 }
@@ -130,9 +140,16 @@ void check_indexing(int rounds) {
     std::int64_t bad_host = 0, bad_device = 0;
     const bool good =
         cpu::gather_indexed(host_in, index.on_host(), n, stride, out.on_host(), &bad_host);
-    const bool also =
-        cuda::gather_indexed(device_in, index.on_device(), n, stride, out.on_device(), &bad_device);
-    expect(good == also && bad_host == bad_device, "bounds of " + what.str());
+    expect(
+        cuda::gather_indexed(device_in, index.on_device(), n, stride, out.on_device(), &bad_device),
+        "no waiting in " + what.str());
+    const std::string late = late_index_error();
+    const std::string named = "index " + std::to_string(bad_host) + " is out of bounds";
+    expect(good == late.empty(), "bounds of " + what.str() + ": " + late);
+    if (!good && index.layout.is_contiguous()) {
+      expect(late.find(named) == 0, named + " instead of " + late);
+    }
+    expect(late_index_error().empty(), "an index is reported once");
     if (good) expect_same(out, "gather_indexed " + what.str());
     View offsets = random_view(DType::int64, index_shape, {false, true}, Values::small);
     set_integers(offsets, 0, 0);
@@ -162,6 +179,26 @@ void check_indexing(int rounds) {
     cpu::scatter(given.on_host(), offsets.on_host(), host_out);
     cuda::scatter(given.on_device(), offsets.on_device(), device_out);
     expect_same(target, "scatter " + what.str());
+  }
+  // Very many bad indices, of which the first is named, and one of a later operation.
+  {
+    const View line = random_view(DType::float64, {1000}, {false, true}, Values::any);
+    View index = random_view(DType::int32, {3000000}, {false, true}, Values::any);
+    View out = random_view(DType::float64, {3000000}, {false, true}, Values::any);
+    const Layout scalar = Layout::contiguous({});
+    Operand in = line.on_device();
+    in.layout = &scalar;
+    std::int64_t bad;
+    set_integers(index, 1000, 2000000000);
+    std::int32_t first;
+    std::memcpy(&first, index.on_host().data, sizeof first);
+    cuda::gather_indexed(in, index.on_device(), 1000, 1, out.on_device(), &bad);
+    cuda::gather_indexed(in, index.on_device(), 7, 1, out.on_device(), &bad);
+    const std::string late = late_index_error();
+    expect(late.find("index " + std::to_string(first) + " is out of bounds for an axis with size " +
+                     "1000,") == 0,
+           "the first of many bad indices, " + std::to_string(first) + ": " + late);
+    expect(late_index_error().empty(), "indices are reported once");
   }
   // Many offsets, most of them more than once.
   View many = random_view(DType::int64, {50000}, {false, true}, Values::any);

@@ -8,13 +8,14 @@
 
 int main(int argc, char** argv) {
   using namespace arrayx::testing;
+  using arrayx::DType;
   const arrayx::cuda::OnDevice here(0);
   const std::string what = argc > 1 ? argv[1] : "check";
   try {
     if (what == "check") {
       const int rounds = argc > 2 ? std::atoi(argv[2]) : 4;
       const std::string only = argc > 3 ? argv[3] : "";
-      const auto run = [&](const char* name, void (*body)(int)) {
+      const auto run = [&](const char* name, auto&& body) {
         if (std::string(name).find(only) == std::string::npos) return;
         const long before = failures, checks_before = checks;
         try {
@@ -22,7 +23,7 @@ int main(int argc, char** argv) {
         } catch (const std::exception& error) {
           expect(false, std::string(name) + ": exception: " + error.what());
         }
-        std::printf("%-14s %ld checks, %ld failed\n", name, checks - checks_before,
+        std::printf("%-34s %ld checks, %ld failed\n", name, checks - checks_before,
                     failures - before);
         std::fflush(stdout);
       };
@@ -32,10 +33,15 @@ int main(int argc, char** argv) {
       run("ranges", check_ranges);
       run("reductions", check_reductions);
       run("scans", check_scans);
+      run("scan order", check_scan_order);
       run("indexing", check_indexing);
       run("sorts", check_sorts);
       run("products", check_products);
-      run("factorisations", check_factorisations);
+      for (const DType d : {DType::float32, DType::float64, DType::complex64, DType::complex128}) {
+        const std::string what = "factorisations of " + std::string(arrayx::name(d));
+        run(("small " + what).c_str(), [d](int n) { check_small_factorisations(d, n); });
+        run(("large " + what).c_str(), [d](int n) { check_large_factorisations(d, n); });
+      }
       run("fourier", check_fourier);
     } else if (what == "large") {
       check_large();

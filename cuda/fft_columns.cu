@@ -1,0 +1,440 @@
+// See fft_columns.hpp. A block has all points of a few columns in shared memory, where passes of
+// small radices sort themselves (Stockham). A long transform is one of a transform (four steps):
+// columns of n1 points, a factor for each point, and columns of n2 points.
+#include "fft_columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <list>
+#include <mutex>
+#include <numbers>
+#include <vector>
+
+#include "loop.hpp"
+
+namespace arrayx::cuda {
+
+namespace {
+
+constexpr int most_points = 512;  // of a block's columns
+constexpr int most_factors = 12;
+constexpr int column_bytes = 128;  // of a point of a block's columns
+constexpr int most_threads = 512;
+constexpr std::size_t most_tables = 64;
+
+// One launch: columns of so many points, point j of column c being that of the axis at
+// j * from_scale + c / behind, and written as that at j * to_scale + (which of the middle).
+struct Pass {
+  const char* in;
+  char* out;
+  const char* table;          // exp(-2 pi i j / points)
+  const char *fine, *coarse;  // exp(-2 pi i j / n), exp(-2 pi i (j << fine_bits) / n)
+  i64 columns, behind;
+  i64 from_outer, from_middle, from_scale;
+  i64 to_outer, to_step, to_scale;
+  i64 given, wanted;  // along the axis
+  i64 length;         // of a whole transform whose half is given
+  int points, middle, fine_bits;
+  int width_bits;  // of columns that a block has
+  int factors[most_factors], factor_count;
+  bool real_in, real_out, mirrored, swap_in, swap_out;
+  double scale;
+};
+
+template <class R>
+__device__ __forceinline__ Complex<R> times(Complex<R> a, Complex<R> b) {
+  return {fma(a.re, b.re, -(a.im * b.im)), fma(a.re, b.im, a.im * b.re)};
+}
+template <class R>
+__device__ __forceinline__ void meet(Complex<R>& a, Complex<R>& b) {
+  const Complex<R> c = a;
+  a = {c.re + b.re, c.im + b.im};
+  b = {c.re - b.re, c.im - b.im};
+}
+// Times -i.
+template <class R>
+__device__ __forceinline__ Complex<R> turned(Complex<R> a) {
+  return {a.im, -a.re};
+}
+
+// The transform of `radix` numbers; roots[j * step] = exp(-2 pi i j / radix).
+template <class R>
+__device__ __forceinline__ void transform(Complex<R> (&v)[2], const Complex<R>*, int) {
+  meet(v[0], v[1]);
+}
+template <class R>
+__device__ __forceinline__ void transform(Complex<R> (&v)[4], const Complex<R>*, int) {
+  meet(v[0], v[2]);
+  meet(v[1], v[3]);
+  v[3] = turned(v[3]);
+  meet(v[0], v[1]);
+  meet(v[2], v[3]);
+  const Complex<R> second = v[2];
+  v[2] = v[1];
+  v[1] = second;
+}
+template <class R>
+__device__ __forceinline__ void transform(Complex<R> (&v)[8], const Complex<R>* roots, int step) {
+  constexpr R half = R(0.70710678118654752440);
+  Complex<R> even[4] = {v[0], v[2], v[4], v[6]}, odd[4] = {v[1], v[3], v[5], v[7]};
+  transform(even, roots, step);
+  transform(odd, roots, step);
+  odd[1] = {(odd[1].re + odd[1].im) * half, (odd[1].im - odd[1].re) * half};
+  odd[2] = turned(odd[2]);
+  odd[3] = {(odd[3].im - odd[3].re) * half, -(odd[3].re + odd[3].im) * half};
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    v[j] = even[j];
+    v[j + 4] = odd[j];
+    meet(v[j], v[j + 4]);
+  }
+}
+// Of an odd prime: x[k] and x[radix - k] have the same cosines and opposite sines.
+template <class R, int radix>
+__device__ __forceinline__ void transform(Complex<R> (&v)[radix], const Complex<R>* roots,
+                                          int step) {
+  constexpr int half = radix / 2;
+  Complex<R> root[half + 1];
+#pragma unroll
+  for (int j = 1; j <= half; ++j) root[j] = roots[j * step];
+#pragma unroll
+  for (int k = 1; k <= half; ++k) meet(v[k], v[radix - k]);
+  Complex<R> first = v[0], result[radix];
+#pragma unroll
+  for (int k = 1; k <= half; ++k) first = {first.re + v[k].re, first.im + v[k].im};
+#pragma unroll
+  for (int m = 1; m <= half; ++m) {
+    Complex<R> even = v[0], odd{};
+#pragma unroll
+    for (int k = 1; k <= half; ++k) {
+      const int j = k * m % radix;
+      const R cosine = root[j > half ? radix - j : j].re;
+      const R sine = j > half ? -root[radix - j].im : root[j].im;
+      even = {fma(cosine, v[k].re, even.re), fma(cosine, v[k].im, even.im)};
+      odd = {fma(sine, v[radix - k].re, odd.re), fma(sine, v[radix - k].im, odd.im)};
+    }
+    // exp(-i t) x + exp(i t) y = cos t (x + y) + i (-sin t) (x - y)
+    result[m] = {even.re - odd.im, even.im + odd.re};
+    result[radix - m] = {even.re + odd.im, even.im - odd.re};
+  }
+  v[0] = first;
+#pragma unroll
+  for (int m = 1; m < radix; ++m) v[m] = result[m];
+}
+
+// Reads points of one column as complex numbers, and writes them. Plain ones are complex in memory,
+// all of them.
+template <class R, bool is_plain>
+struct Column {
+  const Pass& p;
+  i64 from, to;        // of the axis's first element
+  i64 offset, middle;  // on the axis
+  i64 from_step;       // between points of plain ones
+
+  __device__ Column(const Pass& pass, i64 column) : p(pass) {
+    const i64 outer = blockIdx.y / p.middle;
+    middle = blockIdx.y % p.middle;
+    offset = column / p.behind;
+    from = outer * p.from_outer + middle * p.from_middle + (column - offset * p.behind);
+    to = outer * p.to_outer + column;
+    from_step = p.from_scale * p.behind;
+    if constexpr (is_plain) from += offset * p.behind;
+  }
+  __device__ Complex<R> load(int point) const {
+    if constexpr (is_plain) {
+      const Complex<R> x = reinterpret_cast<const Complex<R>*>(p.in)[from + point * from_step];
+      return p.swap_in ? Complex<R>{x.im, x.re} : x;
+    }
+    i64 at = point * p.from_scale + offset;
+    const bool is_real = p.mirrored && (at == 0 || 2 * at == p.length);
+    const bool is_mirrored = p.mirrored && 2 * at > p.length;
+    if (is_mirrored) at = p.length - at;
+    if (at >= p.given) return {0, 0};
+    at = from + at * p.behind;
+    Complex<R> x{0, 0};
+    if (p.real_in) {
+      x.re = reinterpret_cast<const R*>(p.in)[at];
+    } else {
+      x = reinterpret_cast<const Complex<R>*>(p.in)[at];
+      if (is_mirrored) x.im = -x.im;
+      if (is_real) x.im = 0;
+    }
+    return p.swap_in ? Complex<R>{x.im, x.re} : x;
+  }
+  __device__ void store(int point, Complex<R> x) const {
+    i64 at = point * p.to_scale + middle;
+    if (!is_plain && at >= p.wanted) return;
+    at = to + at * p.to_step;
+    if (p.fine) {
+      const i64 j = offset * point;
+      const i64 rest = j & ((i64(1) << p.fine_bits) - 1);
+      x = times(x, times(reinterpret_cast<const Complex<R>*>(p.fine)[rest],
+                         reinterpret_cast<const Complex<R>*>(p.coarse)[j >> p.fine_bits]));
+    }
+    if (p.swap_out) x = {x.im, x.re};
+    x = {x.re * R(p.scale), x.im * R(p.scale)};
+    if (!is_plain && p.real_out) {
+      reinterpret_cast<R*>(p.out)[at] = x.re;
+    } else {
+      reinterpret_cast<Complex<R>*>(p.out)[at] = x;
+    }
+  }
+};
+
+template <int radix, class R, bool is_plain>
+__device__ __forceinline__ void run_factor(const Pass& p, const Column<R, is_plain>& column,
+                                           bool is_there, int done, const Complex<R>* in,
+                                           Complex<R>* out, int x) {
+  const int width = 1 << p.width_bits, count = p.points / radix;
+  const Complex<R>* const table = reinterpret_cast<const Complex<R>*>(p.table);
+  const int step = count / done;
+  for (int j = threadIdx.x >> p.width_bits; j < count; j += blockDim.x >> p.width_bits) {
+    Complex<R> v[radix];
+    if (in) {
+#pragma unroll
+      for (int r = 0; r < radix; ++r) v[r] = in[(j + r * count) * width + x];
+    } else {
+#pragma unroll
+      for (int r = 0; r < radix; ++r) {
+        v[r] = is_there ? column.load(j + r * count) : Complex<R>{0, 0};
+      }
+    }
+    const int k = j % done;
+    if (done > 1) {
+#pragma unroll
+      for (int r = 1; r < radix; ++r) v[r] = times(v[r], table[r * k * step]);
+    }
+    transform(v, table, count);
+    const int to = (j - k) * radix + k;
+    if (out) {
+#pragma unroll
+      for (int r = 0; r < radix; ++r) out[(to + r * done) * width + x] = v[r];
+    } else if (is_there) {
+#pragma unroll
+      for (int r = 0; r < radix; ++r) column.store(to + r * done, v[r]);
+    }
+  }
+}
+
+template <class R, bool with_large_primes, bool is_plain>
+__global__ void __launch_bounds__(most_threads, with_large_primes ? 1 : 2)
+    each_column(const __grid_constant__ Pass p) {
+  extern __shared__ __align__(16) char memory[];
+  const int width = 1 << p.width_bits, x = threadIdx.x & (width - 1);
+  Complex<R>* const buffer = reinterpret_cast<Complex<R>*>(memory);
+  const i64 at = i64(blockIdx.x) * width + x;
+  const bool is_there = at < p.columns;
+  const Column<R, is_plain> column(p, at);
+  int done = 1;
+  for (int f = 0; f < p.factor_count; ++f) {
+    const Complex<R>* const in = f == 0 ? nullptr : buffer + (f + 1) % 2 * p.points * width;
+    Complex<R>* const out = f + 1 == p.factor_count ? nullptr : buffer + f % 2 * p.points * width;
+    const auto run = [&](auto radix) {
+      run_factor<decltype(radix)::value>(p, column, is_there, done, in, out, x);
+    };
+    const int radix = p.factors[f];
+    if (with_large_primes) {
+      if (radix == 11) run(std::integral_constant<int, 11>{});
+      if (radix == 13) run(std::integral_constant<int, 13>{});
+      if (radix == 17) run(std::integral_constant<int, 17>{});
+    }
+    if (radix == 2) run(std::integral_constant<int, 2>{});
+    if (radix == 3) run(std::integral_constant<int, 3>{});
+    if (radix == 4) run(std::integral_constant<int, 4>{});
+    if (radix == 5) run(std::integral_constant<int, 5>{});
+    if (radix == 7) run(std::integral_constant<int, 7>{});
+    if (radix == 8) run(std::integral_constant<int, 8>{});
+    done *= radix;
+    __syncthreads();
+  }
+}
+
+// ---- lengths, tables and launches ---------------------------------------------------------------
+
+constexpr int radices[] = {17, 13, 11, 7, 5, 3, 8, 4, 2};
+
+// The radices of a number of points, or none.
+std::vector<int> factors_of(i64 points) {
+  std::vector<int> factors;
+  for (const int radix : radices) {
+    for (; points % radix == 0 && points > 1; points /= radix) factors.push_back(radix);
+  }
+  if (points != 1 || factors.size() > most_factors) factors.clear();
+  return factors;
+}
+
+// The first of two lengths that make up a long one, or 1 where one pass is enough, or 0.
+i64 first_of_two(i64 length) {
+  if (length <= most_points) return 1;
+  for (i64 n = static_cast<i64>(std::sqrt(static_cast<double>(length))); n > 1; --n) {
+    if (length % n == 0) return length / n <= most_points ? n : 0;
+  }
+  return 0;
+}
+
+struct Table {
+  int device;
+  DType dtype;
+  i64 n, step, count;
+  StorageRef storage;
+};
+
+// exp(-2 pi i j step / n) for j < count, on the device.
+const char* table_of(DType dtype, i64 n, i64 step, i64 count) {
+  static std::list<Table>* const tables = new std::list<Table>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const int device = properties().index;
+  for (auto t = tables->begin(); t != tables->end(); ++t) {
+    if (t->device == device && t->dtype == dtype && t->n == n && t->step == step &&
+        t->count == count) {
+      tables->splice(tables->begin(), *tables, t);
+      return static_cast<const char*>(t->storage->data);
+    }
+  }
+  const auto fill = [&](auto real) {
+    using R = decltype(real);
+    std::vector<std::complex<R>> values(static_cast<std::size_t>(count));
+    for (i64 j = 0; j < count; ++j) {
+      // Within an eighth of a turn sines and cosines are at their most exact.
+      const i64 quarters = (8 * (j * step % n) + n) / (2 * n),
+                rest = 4 * (j * step % n) - quarters * n;
+      const long double angle = std::numbers::pi_v<long double> / 2 * rest / n;
+      const long double c = std::cos(angle), s = std::sin(angle);
+      const long double re[] = {c, -s, -c, s}, im[] = {s, c, -s, -c};
+      values[static_cast<std::size_t>(j)] = {static_cast<R>(re[quarters % 4]),
+                                             static_cast<R>(-im[quarters % 4])};
+    }
+    const std::size_t bytes = values.size() * sizeof values[0];
+    StorageRef storage = allocate(static_cast<std::int64_t>(bytes));
+    check(cudaMemcpyAsync(storage->data, values.data(), bytes, cudaMemcpyHostToDevice, stream()),
+          "fft");
+    if (tables->size() >= most_tables) tables->pop_back();
+    tables->push_front({device, dtype, n, step, count, storage});
+  };
+  if (dtype == DType::complex64) {
+    fill(f32{});
+  } else {
+    fill(f64{});
+  }
+  return static_cast<const char*>(tables->front().storage->data);
+}
+
+void launch(Pass p, DType dtype, i64 points, i64 outer, bool is_plain) {
+  const int item = itemsize(dtype);
+  p.points = static_cast<int>(points);
+  const std::vector<int> factors = factors_of(points);
+  p.factor_count = static_cast<int>(factors.size());
+  std::copy(factors.begin(), factors.end(), p.factors);
+  p.table = table_of(dtype, points, 1, points);
+  int width = column_bytes / item;
+  while (width / 2 >= p.columns) width /= 2;
+  p.width_bits = 0;
+  while (1 << p.width_bits < width) ++p.width_bits;
+  const int buffers = std::min(p.factor_count - 1, 2);
+  const std::size_t bytes = static_cast<std::size_t>(points) * width * item * buffers;
+  const bool large = factors.front() > 7 && factors.front() != 8;
+  const auto kernel_of = [&](auto real) {
+    using R = decltype(real);
+    if (is_plain) {
+      return large ? reinterpret_cast<const void*>(&each_column<R, true, true>)
+                   : reinterpret_cast<const void*>(&each_column<R, false, true>);
+    }
+    return large ? reinterpret_cast<const void*>(&each_column<R, true, false>)
+                 : reinterpret_cast<const void*>(&each_column<R, false, false>);
+  };
+  const void* const kernel = dtype == DType::complex64 ? kernel_of(f32{}) : kernel_of(f64{});
+  if (bytes > properties().shared_bytes_per_block) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(bytes)),
+          "fft");
+  }
+  int threads = 64;
+  while (threads < most_threads && 8 * threads < points * width) threads *= 2;
+  void* arguments[] = {&p};
+  const dim3 grid(static_cast<unsigned>((p.columns - 1) / width + 1),
+                  static_cast<unsigned>(outer * p.middle));
+  check(cudaLaunchKernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, bytes,
+                         stream()),
+        "fft");
+}
+
+}  // namespace
+
+bool are_columns(const Columns& c) {
+  const int item = itemsize(complex_dtype(c.in));
+  const i64 n1 = first_of_two(c.length);
+  if (n1 == 0 || c.behind * item < column_bytes / 2) return false;
+  // Beyond the caches of an H100 these take 0.6 to 0.9 of the time that cuFFT takes: lengths of one
+  // pass where one of its plans does not have all columns, and of two passes in double precision
+  // where it wants them as rows.
+  const bool is_faster = n1 == 1
+                             ? c.before > 1
+                             : c.before == 1 && c.in == DType::complex128 &&
+                                   c.out == DType::complex128 && c.length > longest_side_by_side;
+  const i64 bytes = c.before * c.length * c.behind * item;
+  if (!is_faster || bytes < static_cast<i64>(properties().l2_bytes)) return false;
+  // A block's columns, twice, must fit; and the grid's second side.
+  if (2 * most_points * column_bytes > static_cast<i64>(properties().shared_bytes_opt_in)) {
+    return false;
+  }
+  if (c.before * n1 > 65535 || c.length / n1 * c.behind >= i64(1) << 34) return false;
+  return !factors_of(c.length / n1).empty() && (n1 == 1 || !factors_of(n1).empty());
+}
+
+void transform_columns(const Columns& c, const char* in, char* out) {
+  const DType dtype = complex_dtype(c.in);
+  Pass p{};
+  p.in = in;
+  p.out = out;
+  p.behind = c.behind;
+  p.middle = 1;
+  p.given = c.given;
+  p.length = c.length;
+  p.real_in = !is_complex(c.in);
+  p.real_out = !is_complex(c.out);
+  p.mirrored = p.real_out;
+  p.swap_in = p.swap_out = c.inverse;
+  p.wanted = c.wanted;
+  p.scale = c.scale;
+  const i64 n1 = first_of_two(c.length), n2 = c.length / n1;
+  p.from_outer = c.given * c.behind;
+  p.to_outer = c.wanted * c.behind;
+  p.from_scale = p.to_scale = 1;
+  p.to_step = c.behind;
+  p.columns = c.behind;
+  const bool from_plain = !p.real_in && !p.real_out && c.given >= c.length;
+  const bool to_plain = !p.real_out && c.wanted == c.length;
+  if (n1 == 1) {
+    launch(p, dtype, c.length, c.before, from_plain && to_plain);
+    return;
+  }
+  const Scratch between(
+      static_cast<std::size_t>(checked_bytes(c.before * c.length * c.behind, itemsize(dtype))));
+  // From [n1, n2, behind] to [k1, n2, behind] …
+  Pass first = p;
+  first.out = between.as<char>();
+  first.columns = first.to_step = n2 * c.behind;
+  first.from_scale = n2;
+  first.to_outer = c.length * c.behind;
+  first.wanted = n1;
+  first.real_out = first.swap_out = false;
+  first.scale = 1;
+  while (i64(1) << (2 * first.fine_bits) < c.length) ++first.fine_bits;
+  const i64 fine = i64(1) << first.fine_bits;
+  first.fine = table_of(dtype, c.length, 1, fine);
+  first.coarse = table_of(dtype, c.length, fine, (c.length - 1) / fine + 1);
+  launch(first, dtype, n1, c.before, from_plain);
+  // … and on to [k2, k1, behind].
+  p.in = between.as<char>();
+  p.middle = static_cast<int>(n1);
+  p.from_outer = c.length * c.behind;
+  p.from_middle = n2 * c.behind;
+  p.given = n2;
+  p.to_scale = n1;
+  p.real_in = p.mirrored = p.swap_in = false;
+  launch(p, dtype, n2, c.before, to_plain);
+}
+
+}  // namespace arrayx::cuda

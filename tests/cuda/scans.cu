@@ -1,0 +1,135 @@
+// Scans bit by bit: against the order of additions that cuda/scan.cu promises, written down
+// once more for a line on the host, whatever the line's layout and its neighbours.
+#include <cstring>
+#include <sstream>
+
+#include "../../cpp/ops/reductions.hpp"
+#include "harness.hpp"
+
+namespace arrayx::testing {
+
+namespace {
+
+using ops::Complex;
+
+// What stands before item i: the blocks of 2^k items that the bits of i say, the largest first.
+// blocks[k] are the complete ones.
+template <class Op, class A>
+struct Tree {
+  std::vector<std::vector<A>> blocks;
+
+  explicit Tree(std::vector<A> items) : blocks{std::move(items)} {
+    while (blocks.back().size() > 1) {
+      const std::vector<A>& halves = blocks.back();
+      std::vector<A> whole;
+      for (std::size_t i = 0; i + 1 < halves.size(); i += 2) {
+        whole.push_back(Op::combine(halves[i], halves[i + 1]));
+      }
+      blocks.push_back(std::move(whole));
+    }
+  }
+  // x[from … to) = what stands before item i and x.
+  void add_before(std::size_t i, std::vector<A>& x, std::size_t from, std::size_t to) const {
+    A before{};
+    bool any = false;
+    for (int k = static_cast<int>(blocks.size()) - 1; k >= 0; --k) {
+      if ((i >> k & 1) == 0) continue;
+      const A block = blocks[k][(i >> k) - 1];
+      before = any ? Op::combine(before, block) : block;
+      any = true;
+    }
+    for (; any && from < to; ++from) x[from] = Op::combine(before, x[from]);
+  }
+};
+
+template <class Op, class A>
+std::vector<A> scanned(std::vector<A> x) {
+  const std::size_t pack = std::max<std::size_t>(16 / sizeof(A), 1), row = 32 * pack;
+  std::vector<A> rows;
+  for (std::size_t first = 0; first < x.size(); first += row) {
+    const std::size_t end = std::min(first + row, x.size());
+    std::vector<A> packs;
+    for (std::size_t p = first; p < end; p += pack) {
+      for (std::size_t i = p + 1; i < std::min(p + pack, end); ++i) {
+        x[i] = Op::combine(x[i - 1], x[i]);
+      }
+      if (p + pack <= end) packs.push_back(x[p + pack - 1]);
+    }
+    const Tree<Op, A> tree(std::move(packs));
+    for (std::size_t p = first; p < end; p += pack) {
+      tree.add_before((p - first) / pack, x, p, std::min(p + pack, end));
+    }
+    if (first + row <= end) rows.push_back(tree.blocks[5][0]);
+  }
+  const Tree<Op, A> tree(std::move(rows));
+  for (std::size_t first = 0; first < x.size(); first += row) {
+    tree.add_before(first / row, x, first, std::min(first + row, x.size()));
+  }
+  return x;
+}
+
+// One line repeated over an array, along an axis of a view.
+template <class Op, class A>
+void check_lines(DType dtype, const std::vector<A>& line, const Dims& shape, int axis,
+                 const std::vector<A>& want) {
+  View in = random_view(dtype, shape, {false, chance(0.5)}, Values::any);
+  View out = random_view(dtype, shape, {false, chance(0.5)}, Values::any);
+  const auto each = [&](const View& view, auto&& use) {
+    std::vector<std::int64_t> index(shape.size());
+    for (std::int64_t count = view.layout.size; count > 0; --count) {
+      std::int64_t at = view.layout.offset;
+      for (int d = 0; d < shape.size(); ++d) at += index[d] * view.layout.strides[d];
+      use(at * std::int64_t{sizeof(A)}, index[axis]);
+      for (int d = shape.size() - 1; d >= 0 && ++index[d] == shape[d]; --d) index[d] = 0;
+    }
+  };
+  each(in, [&](std::int64_t at, std::int64_t i) {
+    std::memcpy(in.host.data() + at, &line[i], sizeof(A));
+  });
+  each(out, [&](std::int64_t at, std::int64_t i) {
+    std::memcpy(out.host.data() + at, &want[i], sizeof(A));
+  });
+  cuda::check(cudaMemcpy(in.device->data, in.host.data(), in.host.size(), cudaMemcpyHostToDevice),
+              "upload");
+  cuda::scan(std::is_same_v<Op, ops::Prod>, in.on_device(), axis, false, out.on_device());
+  std::ostringstream what;
+  what << "order of a scan of " << dtype << " along " << axis << " of " << text(in.layout)
+       << " into " << text(out.layout);
+  expect_same(out, what.str());
+}
+
+template <class Op, class A>
+void check_order(DType dtype) {
+  const std::int64_t n = chance(0.5) ? random_integer(1, 3000) : random_integer(1, 300000);
+  std::vector<A> line(n);
+  fill_random(dtype, reinterpret_cast<char*>(line.data()), n,
+              std::is_same_v<Op, ops::Prod> ? Values::near_one : Values::small);
+  const std::vector<A> want = scanned<Op>(line);
+  const std::int64_t others = random_integer(1, std::max<std::int64_t>(2, 300000 / n));
+  check_lines<Op>(dtype, line, {n}, 0, want);
+  check_lines<Op>(dtype, line, {others, n}, 1, want);
+  check_lines<Op>(dtype, line, {n, others}, 0, want);
+  check_lines<Op>(dtype, line, {2, n, 2}, 1, want);
+}
+
+}  // namespace
+
+void check_scan_order(int rounds) {
+  const auto both = [](DType dtype, auto zero) {
+    using A = decltype(zero);
+    check_order<ops::Sum, A>(dtype);
+    check_order<ops::Prod, A>(dtype);
+  };
+  for (int round = 0; round < rounds; ++round) {
+    both(DType::float32, f32());
+    both(DType::float64, f64());
+    both(DType::complex64, Complex<f32>());
+    both(DType::complex128, Complex<f64>());
+    both(DType::uint8, u8());
+    both(DType::uint16, u16());
+    both(DType::uint32, u32());
+    both(DType::uint64, u64());
+  }
+}
+
+}  // namespace arrayx::testing
