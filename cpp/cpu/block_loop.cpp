@@ -1,7 +1,5 @@
 #include "block_loop.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 
 #include "parallel.hpp"
@@ -20,25 +18,6 @@ inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an
 // their blocks then fit an L1: x[:, ::2] + y[:, ::2] takes half to four fifths of its time with 8
 // KiB.
 inline constexpr int packed_bytes = 2048;
-
-// Bytes of operands and result from which on they come from memory.
-inline constexpr std::int64_t large_from = std::int64_t{1} << 24;
-
-// Bytes of the lines, or parts of them, that hold operand k's elements.
-std::int64_t bytes_touched(const Plan& plan, int k, int itemsize) {
-  std::int64_t elements = 1, nearest = line_bytes / itemsize;
-  for (int d = 0; d < plan.ndim(); ++d) {
-    const std::int64_t stride = magnitude(plan.stride[k][d]);
-    if (stride == 0) continue;
-    elements *= plan.size[d];
-    nearest = std::min(nearest, stride);
-  }
-  return elements * nearest * itemsize;
-}
-bool copy_past_the_caches(const Plan& plan, int itemsize) {
-  return past_the_caches(bytes_touched(plan, 0, itemsize) + bytes_touched(plan, 1, itemsize),
-                         plan.count() * itemsize);
-}
 
 // Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer
 // can hold a packed block and the other half its cast.
@@ -200,18 +179,6 @@ void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t
 
 }  // namespace
 
-bool past_the_caches(std::int64_t touched, std::int64_t written) {
-  static const std::int64_t last_cache = [] {
-    std::int64_t bytes = 0;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 where it is not known
-#endif
-    // Other processes have their share of it, and of a large one other cores.
-    return std::clamp(bytes, std::int64_t{1} << 24, std::int64_t{1} << 26);
-  }();
-  return touched > last_cache && written > last_cache / 4;
-}
-
 void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
               const Dims& sizes, int itemsize) {
   // The dimensions that are walked, innermost last; a transposing pair goes to the kernel together.
@@ -274,7 +241,6 @@ class BlockLoop {
             std::int64_t arithmetic, std::optional<Op> op)
       : plan_(plan), operands_(operands), kernel_(kernel), total_(plan.count()) {
     direct_ = plan.kind == LoopKind::contiguous;
-    std::int64_t bytes_touched = 0;
     for (int k = 0; k <= out_; ++k) {
       const int size = itemsize(operands[k].memory);
       constant_[k] = k != out_;
@@ -283,7 +249,6 @@ class BlockLoop {
       direct_ &= constant_[k] || (!cast_[k] && plan.stride[k][0] == 1);
       largest_ = std::max({largest_, size, itemsize(operands[k].kernel)});
       bytes_per_element_ += constant_[k] ? 0 : size;
-      bytes_touched += cpu::bytes_touched(plan, k, size);
       any_constant_ |= constant_[k];
     }
     block_ = block_elements(largest_);
@@ -294,8 +259,8 @@ class BlockLoop {
     }
     // A large result goes past the caches, by way of a block in L1; not where it overwrites an
     // operand, whose lines have been fetched already.
-    streamed_ = past_the_caches(bytes_touched, total_ * itemsize(operands[out_].memory)) &&
-                plan.stride[out_][inner_] == 1;
+    streamed_ =
+        total_ * itemsize(operands[out_].memory) >= stream_from && plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
 
     for (int k = 0; k <= out_; ++k) {
@@ -376,7 +341,7 @@ class BlockLoop {
   bool in_place(int k) const {
     return !cast_[k] && stride_[k][inner_] == itemsize(operands_[k].memory);
   }
-  bool large() const { return total_ * bytes_per_element_ >= large_from; }
+  bool large() const { return total_ * bytes_per_element_ >= stream_from; }
   // Whether operand k is the same for one row and the next.
   bool repeats(int k) const { return inner_ > 0 && stride_[k][inner_ - 1] == 0; }
 
@@ -841,7 +806,7 @@ namespace {
 // False where it is small, or where strips would not be a cache line wide.
 bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize) {
   const int n = plan.ndim(), inner = n - 1, tile = plan.tile_dim;
-  if (plan.kind != LoopKind::transposed || !copy_past_the_caches(plan, itemsize) ||
+  if (plan.kind != LoopKind::transposed || plan.count() * itemsize < stream_from ||
       plan.stride[0][tile] != 1 || plan.stride[1][inner] != 1 || plan.size[tile] < 16 ||
       plan.size[inner] * itemsize < line_bytes) {
     return false;
@@ -897,7 +862,7 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
 bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
-  if (plan.kind == LoopKind::transposed || !copy_past_the_caches(plan, itemsize)) return false;
+  if (total * itemsize < stream_from || plan.kind == LoopKind::transposed) return false;
   // Full vectors of one item reach memory as fast without; where they stay in the caches, faster.
   if (plan.stride[0][inner] == 0 && plan.size[inner] * itemsize >= 8 * line_bytes) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
@@ -979,7 +944,7 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   const std::int64_t total = plan.count(), work = 2 * total * itemsize;
   if (plan.kind == LoopKind::contiguous && plan.stride[0][0] == 1 && plan.stride[1][0] == 1) {
     const std::int64_t chunk = parallel_grain, bytes = total * itemsize;
-    const bool streamed = past_the_caches(2 * bytes, bytes);
+    const bool streamed = bytes >= stream_from;
     parallel_for((bytes + chunk - 1) / chunk, work, [&](std::int64_t c) {
       const std::int64_t count = std::min(chunk, bytes - c * chunk);
       if (!streamed) {

@@ -12,10 +12,8 @@
 
 namespace arrayx::cpu {
 
-// Whether a loop that reads and writes `touched` bytes, `written` of them, better writes past the
-// caches: the result would not stay in the last one, and lines that are overwritten whole are then
-// not fetched. What stays there is written and read again at several times memory's speed.
-bool past_the_caches(std::int64_t touched, std::int64_t written);
+// Bytes of a result from which on it is written past the caches: more than a core's share of them.
+inline constexpr std::int64_t stream_from = std::int64_t{1} << 24;
 
 // Bytes that go past the caches at a time. The kernel writes them to L1 while the last ones leave
 // and the next operands arrive: x + y then runs at the speed of a loop written for streaming;
