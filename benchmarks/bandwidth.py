@@ -7,6 +7,7 @@ alone for reductions, writing alone for fills, reading and writing for everythin
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 import timeit
 from collections.abc import Callable, Iterator
@@ -21,7 +22,9 @@ from .libraries import Library, installed, wall_clock
 
 KINDS = ("read", "write", "copy")
 ROUNDS = 9
-ELEMENTS = 16 * MEBI
+# As many that the caches hold next to nothing of them, and time for a GPU's clock to rise.
+ELEMENTS = {"cpu": 16 * MEBI, "cuda": 64 * MEBI}
+SAMPLE_SECONDS = 4e-3
 # A case that moves less than this many times the last cache is not bound by memory.
 BEYOND_CACHE = 2
 
@@ -131,7 +134,7 @@ def library_kernels(n: int, library: Library) -> Iterator[Kernel]:
 
 def measure(libraries: list[Library], threads: int, device: str = "cpu") -> Bandwidth:
     """Return the bandwidth of the best kernels, each one's median over some rounds."""
-    n = ELEMENTS
+    n = ELEMENTS[device]
     best = dict.fromkeys(KINDS, 0.0)
     names = dict.fromkeys(KINDS, "")
     with ThreadPoolExecutor(threads) as pool:
@@ -143,12 +146,16 @@ def measure(libraries: list[Library], threads: int, device: str = "cpu") -> Band
                 for count in {1, threads}:
                     kernels += numpy_kernels(n, pool, count)
         times: list[list[float]] = [[] for _ in kernels]
-        for _ in range(ROUNDS):
-            for kernel, its_times in zip(kernels, times, strict=True):
-                its_times.append(kernel.measure(timeit.Timer(kernel.run), 1))
-    for kernel, its_times in zip(kernels, times, strict=True):
         # The first run finds threads asleep and pages untouched.
-        rate = kernel.nbytes / statistics.median(its_times[1:])
+        for kernel in kernels:
+            kernel.run()
+        firsts = [kernel.measure(timeit.Timer(kernel.run), 1) for kernel in kernels]
+        calls = [max(1, math.ceil(SAMPLE_SECONDS / first)) for first in firsts]
+        for _ in range(ROUNDS):
+            for kernel, count, its_times in zip(kernels, calls, times, strict=True):
+                its_times.append(kernel.measure(timeit.Timer(kernel.run), count) / count)
+    for kernel, its_times in zip(kernels, times, strict=True):
+        rate = kernel.nbytes / statistics.median(its_times)
         if rate > best[kernel.kind]:
             best[kernel.kind], names[kernel.kind] = rate, kernel.name
     return Bandwidth(best, names, last_cache_bytes(device))

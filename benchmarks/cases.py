@@ -20,8 +20,9 @@ QUICK, USUAL, FULL = 0, 1, 2
 
 KIBI, MEBI = 1 << 10, 1 << 20
 
-# Real values are repeated after this many: drawing them would take longer than timing them.
-PERIOD = 4 * MEBI
+# Real values are repeated after this many, a prime, so that columns differ: drawing them would take
+# longer than timing them.
+PERIOD = 4_194_301
 
 FLOATING = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")

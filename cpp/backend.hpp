@@ -147,6 +147,13 @@ class Backend {
   // subtracts; null otherwise. Empty reductions write the identity (the frontend refuses max/min).
   virtual void reduce(Reduction op, DType accumulator, const Operand& in,
                       std::span<const bool> reduced, const Operand* center, const Operand& out) = 0;
+  // Sums over the dimensions marked in `reduced`, of a floating dtype, divided by n, in the dtype
+  // that `in` is computed in; out has the kept shape and in's dtype, `in` has elements. False from
+  // an engine that composes them.
+  virtual bool mean(const Operand& /*in*/, std::span<const bool> /*reduced*/, double /*n*/,
+                    const Operand& /*out*/) {
+    return false;
+  }
   // Whether reduce() takes sum_squared_deviations without a center, for those from the mean.
   virtual bool finds_means() const { return false; }
   // Variances, or standard deviations if `root`, over the dimensions marked in `reduced`: the sums
@@ -188,6 +195,15 @@ class Backend {
   // out[offsets[i…] + slab…] = in[i…, slab…], in index order, so that the last of equal offsets
   // wins. out.layout describes one slab. in is cast to out's dtype.
   virtual void scatter(const Operand& in, const Operand& offsets, const Operand& out) = 0;
+  // scatter() of single elements by one index array, as gather_indexed(): false when an index is
+  // out of bounds, and nothing written then. `in` is a host scalar or of index's shape, and of
+  // out's dtype; neither overlaps out, whose layout is of rank 0. Nothing from an engine that has
+  // no such loop for these operands.
+  virtual std::optional<bool> scatter_indexed(const Operand& /*in*/, const Operand& /*index*/,
+                                              std::int64_t /*n*/, std::int64_t /*stride*/,
+                                              const Operand& /*out*/, std::int64_t* /*bad*/) {
+    return std::nullopt;
+  }
   // offsets += normalise(index) * stride for index in [-n, n), all of one shape; false when an
   // index is out of bounds, with the first such index in `bad`.
   virtual bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
@@ -214,6 +230,12 @@ class Backend {
   // out[…, m, n] = a[…, m, k] @ b[…, k, n], same numeric dtype, batch dimensions already broadcast;
   // out is contiguous in its last two dimensions and overlaps neither input.
   virtual void matmul(const Operand& a, const Operand& b, const Operand& out) = 0;
+
+  // Cross products of the vectors of three along the last dimension, all of one shape and one
+  // dtype; false from an engine that has none of that dtype.
+  virtual bool cross(const Operand& /*a*/, const Operand& /*b*/, const Operand& /*out*/) {
+    return false;
+  }
 
   // Factorisations of stacks. All operands of a verb have the same batch dimensions in front
   // (inputs may repeat there by stride zero), the same precision, and the sizes named; outputs are
@@ -267,6 +289,13 @@ class Backend {
   // not read.
   virtual void irfft(const Operand& in, const Operand& out, int axis, bool inverse,
                      double scale) = 0;
+  // The order, the slowest first, that the dimensions of such a result had best have in memory:
+  // that of the shape if nothing is said. `lengths` is the shape, but with what is transformed
+  // along the axes.
+  virtual Dims fft_order(DType /*in*/, DType /*out*/, const Dims& /*lengths*/,
+                         std::span<const int> /*axes*/) {
+    return {};
+  }
 };
 
 // The engine of the CPU, and that of any device; ValueError that says what is missing when the

@@ -76,6 +76,9 @@ class CudaBackend final : public HostFallback {
   void copy(const Operand& in, const Operand& out) override {
     run([&] { cuda::copy(in, out); }, [&] { HostFallback::copy(in, out); });
   }
+  void join(std::span<const Operand> parts, int axis, const Operand& out) override {
+    run([&] { cuda::join(parts, axis, out); }, [&] { HostFallback::join(parts, axis, out); });
+  }
   void arange(const Operand& out, const Element& start, const Element& step) override {
     run([&] { cuda::arange(out, start, step); }, [&] { HostFallback::arange(out, start, step); });
   }
@@ -87,6 +90,12 @@ class CudaBackend final : public HostFallback {
   void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper) override {
     run([&] { cuda::triangle(in, out, k, upper); },
         [&] { HostFallback::triangle(in, out, k, upper); });
+  }
+  bool mean(const Operand& in, std::span<const bool> reduced, double n,
+            const Operand& out) override {
+    const OnDevice here(index_);
+    cuda::mean(in, reduced, n, out);
+    return true;
   }
   bool deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
                  const Operand& out) override {
@@ -212,6 +221,10 @@ class CudaBackend final : public HostFallback {
   void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
     run([&] { cuda::irfft(in, out, axis, inverse, scale); },
         [&] { HostFallback::irfft(in, out, axis, inverse, scale); });
+  }
+  Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes) override {
+    const OnDevice here(index_);
+    return cuda::fft_order(in, out, lengths, axes);
   }
 
   bool owns(const void* address) override {

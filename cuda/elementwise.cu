@@ -65,14 +65,10 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
   loop[count] = {nullptr, out.dtype, result, false};
   Plan plan = plan_of(all, count + 1);
   if (plan.kind == LoopKind::transposed) {
-    // Tiles do not convert, and single bytes pass through them slower than through two copies.
-    const int inner = plan.ndim() - 1;
-    const auto step = [&](int i, int d) { return detail::magnitude(plan.stride[i][d]); };
+    // Tiles do not convert.
     bool changed = false;
     for (int i = 0; i < count; ++i) {
-      const bool crosses = step(i, plan.tile_dim) != 0 && step(i, plan.tile_dim) < step(i, inner);
-      const bool is_byte = crosses && itemsize(loop[i].memory) == 1 && itemsize(compute) == 1;
-      if (loop[i].is_value || (loop[i].memory == loop[i].kernel && !is_byte)) continue;
+      if (loop[i].is_value || loop[i].memory == loop[i].kernel) continue;
       copies[i] = copied(operands[i], loop[i].kernel, out);
       operands[i] = copies[i];
       loop[i].memory = loop[i].kernel;

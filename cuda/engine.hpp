@@ -67,7 +67,7 @@ inline cudaStream_t stream() {
   return cudaStreamLegacy;
 }
 
-// ---- memory.cu: of the current device
+// ---- memory.cpp: of the current device
 StorageRef allocate(std::int64_t bytes);  // 256-byte aligned
 bool share_with_host(Storage& storage);
 MemoryInfo memory_info();
@@ -102,9 +102,12 @@ void arange(const Operand& out, const Element& start, const Element& step);
 void linspace(const Operand& out, std::complex<double> start, std::complex<double> stop,
               bool endpoint);
 void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper);
+// ---- join.cu
+void join(std::span<const Operand> parts, int axis, const Operand& out);
 // ---- reduce.cu
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
             const Operand* center, const Operand& out);
+void mean(const Operand& in, std::span<const bool> reduced, double n, const Operand& out);
 void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
                const Operand& out);
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out);
@@ -145,5 +148,6 @@ void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool 
 void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
           double scale);
 void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
+Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes);
 
 }  // namespace arrayx::cuda

@@ -1,7 +1,7 @@
 // Fourier transforms: cuFFT, opened on first use, and kernels of our own along axes with others
-// behind them (fft_columns.hpp). It is given contiguous arrays alone, so that bits
-// do not depend on the layout of an input: what lies otherwise, is too short or too long is copied
-// first.
+// behind them (fft_columns.hpp). A plan has one layout, so that bits do not depend on that of an
+// input: what lies otherwise, is too short or too long is copied first. Results of rows stay rows,
+// with the transformed axes last in memory (fft_order).
 #include <array>
 #include <list>
 #include <mutex>
@@ -26,14 +26,15 @@ constexpr int success = 0, no_memory = 2, invalid_value = 4, internal_error = 5,
 constexpr int most_axes = 3;             // of one plan
 constexpr std::size_t most_plans = 128;  // kept for reuse; more than one call needs
 
-// Transforms of contiguous arrays: one after the other, or side by side, element by element.
+// Transforms of contiguous arrays: one after the other, or side by side, element by element, as the
+// input's lie, and the output's.
 struct Transforms {
   int device;
   cudaDataType_t in, out, complex;
   std::array<long long, most_axes> n;
   int rank;
   long long count;
-  bool side_by_side;
+  bool columns_in, columns_out;  // side by side
 
   bool operator==(const Transforms&) const = default;
 };
@@ -115,18 +116,19 @@ struct Cufft {
     const long long half = n[t.rank - 1] / 2 + 1;
     if (to_real) in[t.rank - 1] = half;
     if (from_real) out[t.rank - 1] = half;
-    const auto distance = [&](const std::array<long long, most_axes>& lengths) {
+    const auto step = [&](bool are_columns) { return are_columns ? t.count : 1; };
+    const auto distance = [&](const std::array<long long, most_axes>& lengths, bool are_columns) {
       long long elements = 1;
       for (int i = 0; i < t.rank; ++i) elements *= lengths[i];
-      return t.side_by_side ? 1 : elements;
+      return are_columns ? 1 : elements;
     };
-    const long long step = t.side_by_side ? t.count : 1;
     int status = create(&plan.handle);
     if (status != success) return status;
     status = set_auto_allocation(plan.handle, 0);
     if (status == success) {
-      status = make(plan.handle, t.rank, n.data(), in.data(), step, distance(in), t.in, out.data(),
-                    step, distance(out), t.out, t.count, &plan.scratch_bytes, t.complex);
+      status = make(plan.handle, t.rank, n.data(), in.data(), step(t.columns_in),
+                    distance(in, t.columns_in), t.in, out.data(), step(t.columns_out),
+                    distance(out, t.columns_out), t.out, t.count, &plan.scratch_bytes, t.complex);
     }
     if (status == success) status = set_stream(plan.handle, stream());
     if (status != success) destroy(plan.handle);
@@ -142,19 +144,30 @@ Cufft& cufft() {
 
 // ---- from arrays to plans -----------------------------------------------------------------------
 
-constexpr std::int64_t small_bytes = std::int64_t{1} << 20;
+// Of columns that stand side by side cuFFT's plans are as fast as those of rows only for powers of
+// two up to this one, or where all is small; on an H100 others take 0.7 to 5 times as long as one
+// that makes rows of them.
+constexpr std::int64_t longest_side_by_side = 4096, small_bytes = std::int64_t{1} << 20;
 
 bool is_fast_side_by_side(std::int64_t n) {
   return n <= longest_side_by_side && (n & (n - 1)) == 0;
 }
 
-// A transform over adjacent axes of an array, with dimensions before and behind them.
+// Whether cuFFT, where it writes rows, had better read columns itself than have them copied to
+// rows: on an H100 it takes 0.6 to 1.05 of the time.
+bool makes_rows_of_columns(const Transforms& t, std::int64_t points) {
+  if (t.complex == CUDA_C_64F) return t.rank == 1 || points <= 65536;
+  return t.rank == 1 && points <= 1280;
+}
+
+// A transform over adjacent axes of arrays, with dimensions before and behind them.
 struct Job {
-  int axis, rank;       // of the array
-  std::int64_t last;    // elements that the transform has along the last of them
-  bool turned = false;  // computed in rows although there are dimensions behind
-  FftPlan* plan = nullptr;
-  std::optional<Columns> columns = {};  // instead of a plan
+  int axis, rank;
+  std::int64_t last;               // elements that the transform has along the last of its axes
+  std::optional<Columns> columns;  // of our own kernels; else
+  Transforms transforms = {};      // of cuFFT's,
+  // whose input, or output, has the job's dimensions last in memory, with others behind them.
+  bool turned_in = false, turned_out = false;
 };
 
 std::int64_t product_of(const Dims& shape, int first, int last) {
@@ -165,67 +178,98 @@ std::int64_t product_of(const Dims& shape, int first, int last) {
 
 // Whether our own kernels take an axis, and what they are to be told. The lengths in memory come
 // with the operands.
-std::optional<Columns> columns_of(DType in, DType out, const Dims& shape, int axis,
-                                  std::int64_t n) {
-  Columns c{in, out, product_of(shape, 0, axis), n, product_of(shape, axis + 1, shape.size())};
+std::optional<Columns> columns_of(DType in, DType out, const Dims& lengths, int axis) {
+  Columns c{in, out, product_of(lengths, 0, axis), lengths[axis],
+            product_of(lengths, axis + 1, lengths.size())};
   if (c.behind == 1 || !are_columns(c)) return std::nullopt;
   return c;
 }
 
-Job job_of(Cufft& library, DType in, DType out, const Dims& shape, int axis, int rank,
-           std::int64_t last) {
-  Job job{axis, rank, last};
-  if (rank == 1) job.columns = columns_of(in, out, shape, axis, last);
+Job job_of(DType in, DType out, const Dims& lengths, int axis, int rank) {
+  Job job{axis, rank, lengths[axis + rank - 1], {}};
+  if (rank == 1) job.columns = columns_of(in, out, lengths, axis);
   if (job.columns) return job;
-  Transforms t{properties().index,
-               data_type(in),
-               data_type(out),
-               data_type(complex_dtype(in)),
-               {},
-               0,
-               1,
-               false};
+  Transforms& t = job.transforms;
+  t.device = properties().index;
+  t.in = data_type(in);
+  t.out = data_type(out);
+  t.complex = data_type(complex_dtype(in));
   t.n.fill(1);
-  std::int64_t behind = 1, each = 1;
   for (int d = axis; d < axis + rank; ++d) {
-    const std::int64_t n = d + 1 == axis + rank ? last : shape[d];
-    if (n > 1) t.n[t.rank++] = n;
-    each *= n;
+    if (lengths[d] > 1) t.n[t.rank++] = lengths[d];
   }
-  for (int d = 0; d < shape.size(); ++d) {
-    if (d >= axis && d < axis + rank) continue;
-    t.count *= shape[d];
-    if (d > axis) behind *= shape[d];
-  }
+  const std::int64_t before = product_of(lengths, 0, axis),
+                     each = product_of(lengths, axis, axis + rank),
+                     behind = product_of(lengths, axis + rank, lengths.size());
+  t.count = before * behind;
   const bool is_fast = t.rank == 1 && is_fast_side_by_side(each);
   const bool is_small = each * t.count * itemsize(complex_dtype(in)) <= small_bytes;
-  t.side_by_side = behind > 1 && t.count == behind && (is_fast || is_small);
-  job.turned = behind > 1 && !t.side_by_side;
-  job.plan = &library.plan_for(t);
+  const bool are_columns = behind > 1 && before == 1;
+  t.columns_out = are_columns && (is_fast || is_small);
+  t.columns_in = t.columns_out || (are_columns && t.in == t.out && makes_rows_of_columns(t, each));
+  job.turned_in = behind > 1 && !t.columns_in;
+  job.turned_out = behind > 1 && !t.columns_out;
   return job;
 }
 
+// What a transform of the lengths given consists of, one after the other. Adjacent axes go
+// together, those of one element are none.
+std::vector<Job> jobs_of(DType in, DType out, const Dims& lengths, std::span<const int> axes) {
+  std::vector<Job> jobs;
+  int first = 0, last = 0, together = 0;
+  const auto finish = [&] {
+    if (together == 0) return;
+    const Job all = job_of(in, out, lengths, first, last - first + 1);
+    // One by one where that spares them a copy to rows.
+    bool go_apart = first < last && !all.transforms.columns_in;
+    for (int d = first; d <= last; ++d) {
+      const std::int64_t before = product_of(lengths, 0, d),
+                         behind = product_of(lengths, d + 1, lengths.size());
+      go_apart &= lengths[d] == 1 || columns_of(in, out, lengths, d) ||
+                  (before == 1 && behind > 1 && is_fast_side_by_side(lengths[d]));
+    }
+    if (!go_apart) {
+      jobs.push_back(all);
+    } else {
+      for (int d = last; d >= first; --d) {
+        if (lengths[d] > 1) jobs.push_back(job_of(in, out, lengths, d, 1));
+      }
+    }
+    together = 0;
+  };
+  for (int d = lengths.size() - 1; d >= 0; --d) {
+    if (lengths[d] == 1) continue;
+    const bool transformed = std::find(axes.begin(), axes.end(), d) != axes.end();
+    if (!transformed || together == most_axes) finish();
+    if (!transformed) continue;
+    if (together++ == 0) last = d;
+    first = d;
+  }
+  finish();
+  return jobs;
+}
+
+// The dimensions of one of the job's arrays as they lie in memory, the slowest first.
+Dims order_of(const Job& job, bool turned, int ndim) {
+  Dims others, own;
+  for (int d = 0; d < ndim; ++d) {
+    const bool is_last = turned && d >= job.axis && d < job.axis + job.rank;
+    (is_last ? own : others).push_back(d);
+  }
+  for (const std::int64_t d : own) others.push_back(d);
+  return others;
+}
+
 // An uninitialised array that the job's plan can take.
-Array work_array(const Job& job, DType dtype, Dims shape) {
-  if (!job.turned) return scratch_array(dtype, shape);
-  Dims order;  // of the axes in memory
-  for (int d = 0; d < shape.size(); ++d) {
-    if (d < job.axis || d >= job.axis + job.rank) order.push_back(d);
-  }
-  for (int d = job.axis; d < job.axis + job.rank; ++d) order.push_back(d);
-  Dims in_memory, place(shape.size());
-  for (int i = 0; i < order.size(); ++i) {
-    in_memory.push_back(shape[static_cast<int>(order[i])]);
-    place[static_cast<int>(order[i])] = i;
-  }
-  Array a = scratch_array(dtype, in_memory);
-  a.layout = permute(a.layout, place);
+Array work_array(const Job& job, bool turned, DType dtype, const Dims& shape) {
+  Array a = scratch_array(dtype, shape);
+  a.layout = dense_in_order(shape, order_of(job, turned, shape.size()));
   return a;
 }
 
 // Whether the job's plan can take an operand as it is.
-bool is_taken_directly(const Job& job, const Operand& a, std::int64_t length) {
-  return !job.turned && a.layout->is_contiguous() &&
+bool is_taken_directly(const Job& job, bool turned, const Operand& a, std::int64_t length) {
+  return permute(*a.layout, order_of(job, turned, a.layout->ndim())).is_contiguous() &&
          a.layout->shape[job.axis + job.rank - 1] == length &&
          is_aligned_to(a.data, itemsize(complex_dtype(a.dtype)));
 }
@@ -316,8 +360,8 @@ void run_columns(Columns c, int axis, const Operand& in, const Operand& out, boo
 class Result {
  public:
   Result(const Job& job, const Operand& out, std::int64_t length) : out_(out), operand_(out) {
-    if (is_taken_directly(job, out, length)) return;
-    array_ = work_array(job, out.dtype, out.layout->shape);
+    if (is_taken_directly(job, job.turned_out, out, length)) return;
+    array_ = work_array(job, job.turned_out, out.dtype, out.layout->shape);
     operand_ = array_;
   }
   Result(const Result&) = delete;
@@ -339,65 +383,43 @@ void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool 
   if (out.layout->size == 0) return;
   Cufft& library = cufft();
   const std::lock_guard lock(library.mutex);
-  const Dims& shape = out.layout->shape;
-  // Adjacent axes go together, those of one element are none. Every plan is there before anything
-  // is written.
-  std::vector<Job> jobs;
-  int first = 0, last = 0, together = 0;
-  const auto finish = [&] {
-    if (together == 0) return;
-    const auto add = [&](int axis, int rank, std::int64_t n) {
-      jobs.push_back(job_of(library, in.dtype, out.dtype, shape, axis, rank, n));
-    };
-    // One by one where that spares them a copy to rows.
-    bool go_apart = true;
-    for (int d = first; d <= last; ++d) {
-      const std::int64_t before = product_of(shape, 0, d),
-                         behind = product_of(shape, d + 1, shape.size());
-      go_apart &= shape[d] == 1 || columns_of(in.dtype, out.dtype, shape, d, shape[d]) ||
-                  (before == 1 && behind > 1 && is_fast_side_by_side(shape[d]));
-    }
-    if (go_apart) {
-      for (int d = last; d >= first; --d) {
-        if (shape[d] > 1) add(d, 1, shape[d]);
-      }
-    } else {
-      add(first, last - first + 1, shape[last]);
-    }
-    together = 0;
-  };
-  for (int d = shape.size() - 1; d >= 0; --d) {
-    if (shape[d] == 1) continue;
-    const bool transformed = std::find(axes.begin(), axes.end(), d) != axes.end();
-    if (!transformed || together == most_axes) finish();
-    if (!transformed) continue;
-    if (together++ == 0) last = d;
-    first = d;
+  const std::vector<Job> jobs = jobs_of(in.dtype, out.dtype, out.layout->shape, axes);
+  // Every plan is there before anything is written.
+  std::vector<FftPlan*> plans;
+  for (const Job& job : jobs) {
+    plans.push_back(job.columns ? nullptr : &library.plan_for(job.transforms));
   }
-  finish();
   const auto fill = [](const Operand& from, const Operand& to) { copy(from, to); };
   if (jobs.empty()) {
     if (in.data != out.data) load(in, out, axes.front(), fill);
     if (scale != 1) multiply(out, scale, out);
     return;
   }
+  std::list<Result> results;  // of a job and the one before
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const Job& job = jobs[i];
-    const Result result(job, out, job.last);
-    const Operand& to = result;
-    const Operand& source = i == 0 ? in : out;
-    const bool is_last = i + 1 == jobs.size();
+    const double factor = i + 1 == jobs.size() ? scale : 1;
+    const Operand source = results.empty() ? in : results.back();
+    const Operand to = results.emplace_back(job, out, job.last);
+    if (results.size() > 2) results.pop_front();
     if (job.columns) {
-      run_columns(*job.columns, job.axis, source, to, inverse, is_last ? scale : 1);
-      result.deliver();
+      run_columns(*job.columns, job.axis, source, to, inverse, factor);
       continue;
     }
-    const bool direct = is_taken_directly(job, source, job.last);
-    if (!direct) load(source, to, job.axis + job.rank - 1, fill);
-    run(library, *job.plan, direct ? source : to, to, inverse ? backward : forward);
-    if (scale != 1 && is_last) multiply(to, scale, to);
-    result.deliver();
+    Array copied;
+    Operand from = source;
+    if (!is_taken_directly(job, job.turned_in, source, job.last)) {
+      from = to;
+      if (job.turned_in != job.turned_out) {
+        copied = work_array(job, job.turned_in, in.dtype, out.layout->shape);
+        from = copied;
+      }
+      load(source, from, job.axis + job.rank - 1, fill);
+    }
+    run(library, *plans[i], from, to, inverse ? backward : forward);
+    if (factor != 1) multiply(to, factor, to);
   }
+  results.back().deliver();
 }
 
 void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
@@ -411,7 +433,10 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
   }
   Cufft& library = cufft();
   const std::lock_guard lock(library.mutex);
-  const Job job = job_of(library, in.dtype, out.dtype, out.layout->shape, axis, 1, n);
+  Dims shape = out.layout->shape;
+  shape[axis] = n;
+  const Job job = job_of(in.dtype, out.dtype, shape, axis, 1);
+  FftPlan* const plan = job.columns ? nullptr : &library.plan_for(job.transforms);
   const Result result(job, out, n / 2 + 1);
   const Operand& to = result;
   if (job.columns) {
@@ -421,14 +446,12 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
   }
   Array copied;
   Operand from = in;
-  if (!is_taken_directly(job, in, n)) {
-    Dims shape = out.layout->shape;
-    shape[axis] = n;
-    copied = work_array(job, in.dtype, shape);
+  if (!is_taken_directly(job, job.turned_in, in, n)) {
+    copied = work_array(job, job.turned_in, in.dtype, shape);
     load(in, copied, axis, fill);
     from = copied;
   }
-  run(library, *job.plan, from, to, forward);
+  run(library, *plan, from, to, forward);
   if (inverse) elementwise(Op::conj, out.dtype, {&to, 1}, to);
   if (scale != 1) multiply(to, scale, to);
   result.deliver();
@@ -445,7 +468,8 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   }
   Cufft& library = cufft();
   const std::lock_guard lock(library.mutex);
-  const Job job = job_of(library, in.dtype, out.dtype, out.layout->shape, axis, 1, n);
+  const Job job = job_of(in.dtype, out.dtype, out.layout->shape, axis, 1);
+  FftPlan* const plan = job.columns ? nullptr : &library.plan_for(job.transforms);
   const Result result(job, out, n);
   if (job.columns) {
     run_columns(*job.columns, axis, in, result, inverse, scale);
@@ -455,7 +479,7 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   Dims shape = out.layout->shape;
   shape[axis] = n / 2 + 1;
   // A copy always, since cuFFT writes into the input of such transforms.
-  const Array from = work_array(job, in.dtype, shape);
+  const Array from = work_array(job, job.turned_in, in.dtype, shape);
   bool scaled = scale == 1;
   load(in, from, axis, [&](const Operand& given, const Operand& to) {
     const Operand* both[] = {&given, &to};
@@ -474,8 +498,14 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   imaginary.layout.offset += 1;
   imaginary.layout = slice_axis(imaginary.layout, axis, 0, n / 2, n % 2 == 0 ? 2 : 1);
   copy(Element::of(std::int8_t{0}), imaginary);
-  run(library, *job.plan, from, result, backward);
+  run(library, *plan, from, result, backward);
   result.deliver();
+}
+
+Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes) {
+  const std::vector<Job> jobs = jobs_of(in, out, lengths, axes);
+  return jobs.empty() || !jobs.back().turned_out ? Dims{}
+                                                 : order_of(jobs.back(), true, lengths.size());
 }
 
 }  // namespace arrayx::cuda

@@ -1,6 +1,5 @@
 // See fft_columns.hpp. A block has all points of a few columns in shared memory, where passes of
-// small radices sort themselves (Stockham). A long transform is one of a transform (four steps):
-// columns of n1 points, a factor for each point, and columns of n2 points.
+// small radices sort themselves (Stockham).
 #include "fft_columns.hpp"
 
 #include <algorithm>
@@ -17,28 +16,24 @@ namespace arrayx::cuda {
 
 namespace {
 
-constexpr int most_points = 512;  // of a block's columns
+constexpr int most_points = 256;  // of a block's columns: of 500 a copy to rows took less time
 constexpr int most_factors = 12;
-constexpr int column_bytes = 128;  // of a point of a block's columns
+constexpr int column_bytes = 128;     // of a point of a block's columns
+constexpr int fewest_elements = 192;  // of a block: with fewer a copy to rows took less time
 constexpr int most_threads = 512;
+constexpr i64 most_blocks = 65535;  // along a grid's second side
 constexpr std::size_t most_tables = 64;
 
-// One launch: columns of so many points, point j of column c being that of the axis at
-// j * from_scale + c / behind, and written as that at j * to_scale + (which of the middle).
+// What a launch is told: a thread block has 1 << width_bits columns of an index before them.
 struct Pass {
   const char* in;
   char* out;
-  const char* table;          // exp(-2 pi i j / points)
-  const char *fine, *coarse;  // exp(-2 pi i j / n), exp(-2 pi i (j << fine_bits) / n)
-  i64 columns, behind;
-  i64 from_outer, from_middle, from_scale;
-  i64 to_outer, to_step, to_scale;
+  const char* table;  // exp(-2 pi i j / points)
+  i64 behind;
   i64 given, wanted;  // along the axis
-  i64 length;         // of a whole transform whose half is given
-  int points, middle, fine_bits;
-  int width_bits;  // of columns that a block has
+  int points, width_bits;
   int factors[most_factors], factor_count;
-  bool real_in, real_out, mirrored, swap_in, swap_out;
+  bool real_in, real_out, inverse;
   double scale;
 };
 
@@ -128,51 +123,38 @@ __device__ __forceinline__ void transform(Complex<R> (&v)[radix], const Complex<
 template <class R, bool is_plain>
 struct Column {
   const Pass& p;
-  i64 from, to;        // of the axis's first element
-  i64 offset, middle;  // on the axis
-  i64 from_step;       // between points of plain ones
+  i64 from, to;  // of the axis's first element
 
-  __device__ Column(const Pass& pass, i64 column) : p(pass) {
-    const i64 outer = blockIdx.y / p.middle;
-    middle = blockIdx.y % p.middle;
-    offset = column / p.behind;
-    from = outer * p.from_outer + middle * p.from_middle + (column - offset * p.behind);
-    to = outer * p.to_outer + column;
-    from_step = p.from_scale * p.behind;
-    if constexpr (is_plain) from += offset * p.behind;
+  __device__ Column(const Pass& pass, i64 column)
+      : p(pass),
+        from(blockIdx.y * p.given * p.behind + column),
+        to(blockIdx.y * p.wanted * p.behind + column) {}
+  // An inverse transform is that of numbers whose parts are exchanged.
+  __device__ Complex<R> exchanged(Complex<R> x) const {
+    return p.inverse ? Complex<R>{x.im, x.re} : x;
   }
   __device__ Complex<R> load(int point) const {
-    if constexpr (is_plain) {
-      const Complex<R> x = reinterpret_cast<const Complex<R>*>(p.in)[from + point * from_step];
-      return p.swap_in ? Complex<R>{x.im, x.re} : x;
-    }
-    i64 at = point * p.from_scale + offset;
-    const bool is_real = p.mirrored && (at == 0 || 2 * at == p.length);
-    const bool is_mirrored = p.mirrored && 2 * at > p.length;
-    if (is_mirrored) at = p.length - at;
-    if (at >= p.given) return {0, 0};
-    at = from + at * p.behind;
+    const auto element = [&](i64 i) {
+      return reinterpret_cast<const Complex<R>*>(p.in)[from + i * p.behind];
+    };
+    if constexpr (is_plain) return exchanged(element(point));
+    const bool is_mirrored = p.real_out && 2 * point > p.points;
+    const i64 at = is_mirrored ? p.points - point : point;
     Complex<R> x{0, 0};
+    if (at >= p.given) return x;
     if (p.real_in) {
-      x.re = reinterpret_cast<const R*>(p.in)[at];
+      x.re = reinterpret_cast<const R*>(p.in)[from + at * p.behind];
     } else {
-      x = reinterpret_cast<const Complex<R>*>(p.in)[at];
+      x = element(at);
       if (is_mirrored) x.im = -x.im;
-      if (is_real) x.im = 0;
+      if (p.real_out && (at == 0 || 2 * at == p.points)) x.im = 0;
     }
-    return p.swap_in ? Complex<R>{x.im, x.re} : x;
+    return exchanged(x);
   }
   __device__ void store(int point, Complex<R> x) const {
-    i64 at = point * p.to_scale + middle;
-    if (!is_plain && at >= p.wanted) return;
-    at = to + at * p.to_step;
-    if (p.fine) {
-      const i64 j = offset * point;
-      const i64 rest = j & ((i64(1) << p.fine_bits) - 1);
-      x = times(x, times(reinterpret_cast<const Complex<R>*>(p.fine)[rest],
-                         reinterpret_cast<const Complex<R>*>(p.coarse)[j >> p.fine_bits]));
-    }
-    if (p.swap_out) x = {x.im, x.re};
+    if (!is_plain && point >= p.wanted) return;
+    const i64 at = to + point * p.behind;
+    x = exchanged(x);
     x = {x.re * R(p.scale), x.im * R(p.scale)};
     if (!is_plain && p.real_out) {
       reinterpret_cast<R*>(p.out)[at] = x.re;
@@ -224,7 +206,7 @@ __global__ void __launch_bounds__(most_threads, with_large_primes ? 1 : 2)
   const int width = 1 << p.width_bits, x = threadIdx.x & (width - 1);
   Complex<R>* const buffer = reinterpret_cast<Complex<R>*>(memory);
   const i64 at = i64(blockIdx.x) * width + x;
-  const bool is_there = at < p.columns;
+  const bool is_there = at < p.behind;
   const Column<R, is_plain> column(p, at);
   int done = 1;
   for (int f = 0; f < p.factor_count; ++f) {
@@ -264,42 +246,31 @@ std::vector<int> factors_of(i64 points) {
   return factors;
 }
 
-// The first of two lengths that make up a long one, or 1 where one pass is enough, or 0.
-i64 first_of_two(i64 length) {
-  if (length <= most_points) return 1;
-  for (i64 n = static_cast<i64>(std::sqrt(static_cast<double>(length))); n > 1; --n) {
-    if (length % n == 0) return length / n <= most_points ? n : 0;
-  }
-  return 0;
-}
-
 struct Table {
   int device;
   DType dtype;
-  i64 n, step, count;
+  int n;
   StorageRef storage;
 };
 
-// exp(-2 pi i j step / n) for j < count, on the device.
-const char* table_of(DType dtype, i64 n, i64 step, i64 count) {
+// exp(-2 pi i j / n) for j < n, on the device.
+const char* table_of(DType dtype, int n) {
   static std::list<Table>* const tables = new std::list<Table>;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   const int device = properties().index;
   for (auto t = tables->begin(); t != tables->end(); ++t) {
-    if (t->device == device && t->dtype == dtype && t->n == n && t->step == step &&
-        t->count == count) {
+    if (t->device == device && t->dtype == dtype && t->n == n) {
       tables->splice(tables->begin(), *tables, t);
       return static_cast<const char*>(t->storage->data);
     }
   }
   const auto fill = [&](auto real) {
     using R = decltype(real);
-    std::vector<std::complex<R>> values(static_cast<std::size_t>(count));
-    for (i64 j = 0; j < count; ++j) {
+    std::vector<std::complex<R>> values(static_cast<std::size_t>(n));
+    for (int j = 0; j < n; ++j) {
       // Within an eighth of a turn sines and cosines are at their most exact.
-      const i64 quarters = (8 * (j * step % n) + n) / (2 * n),
-                rest = 4 * (j * step % n) - quarters * n;
+      const int quarters = (8 * j + n) / (2 * n), rest = 4 * j - quarters * n;
       const long double angle = std::numbers::pi_v<long double> / 2 * rest / n;
       const long double c = std::cos(angle), s = std::sin(angle);
       const long double re[] = {c, -s, -c, s}, im[] = {s, c, -s, -c};
@@ -311,7 +282,7 @@ const char* table_of(DType dtype, i64 n, i64 step, i64 count) {
     check(cudaMemcpyAsync(storage->data, values.data(), bytes, cudaMemcpyHostToDevice, stream()),
           "fft");
     if (tables->size() >= most_tables) tables->pop_back();
-    tables->push_front({device, dtype, n, step, count, storage});
+    tables->push_front({device, dtype, n, storage});
   };
   if (dtype == DType::complex64) {
     fill(f32{});
@@ -321,20 +292,46 @@ const char* table_of(DType dtype, i64 n, i64 step, i64 count) {
   return static_cast<const char*>(tables->front().storage->data);
 }
 
-void launch(Pass p, DType dtype, i64 points, i64 outer, bool is_plain) {
-  const int item = itemsize(dtype);
-  p.points = static_cast<int>(points);
-  const std::vector<int> factors = factors_of(points);
+}  // namespace
+
+bool are_columns(const Columns& c) {
+  const i64 item = itemsize(complex_dtype(c.in)), bytes = c.before * c.length * c.behind * item;
+  // A block's columns, twice, must fit.
+  constexpr i64 most_bytes = 2 * most_points * column_bytes;
+  // Beyond the caches of an H100 these take 0.6 to 0.9 of the time that cuFFT and a copy to rows
+  // take.
+  return c.length <= most_points && c.length * column_bytes >= fewest_elements * item &&
+         c.before > 1 && c.before <= most_blocks && c.behind * item >= column_bytes / 2 &&
+         bytes >= static_cast<i64>(properties().l2_bytes) &&
+         most_bytes <= static_cast<i64>(properties().shared_bytes_opt_in) &&
+         !factors_of(c.length).empty();
+}
+
+void transform_columns(const Columns& c, const char* in, char* out) {
+  const DType dtype = complex_dtype(c.in);
+  const std::vector<int> factors = factors_of(c.length);
+  Pass p{};
+  p.in = in;
+  p.out = out;
+  p.points = static_cast<int>(c.length);
+  p.table = table_of(dtype, p.points);
+  p.behind = c.behind;
+  p.given = c.given;
+  p.wanted = c.wanted;
   p.factor_count = static_cast<int>(factors.size());
   std::copy(factors.begin(), factors.end(), p.factors);
-  p.table = table_of(dtype, points, 1, points);
+  p.real_in = !is_complex(c.in);
+  p.real_out = !is_complex(c.out);
+  p.inverse = c.inverse;
+  p.scale = c.scale;
+  const int item = itemsize(dtype);
   int width = column_bytes / item;
-  while (width / 2 >= p.columns) width /= 2;
-  p.width_bits = 0;
+  while (width / 2 >= p.behind) width /= 2;
   while (1 << p.width_bits < width) ++p.width_bits;
-  const int buffers = std::min(p.factor_count - 1, 2);
-  const std::size_t bytes = static_cast<std::size_t>(points) * width * item * buffers;
-  const bool large = factors.front() > 7 && factors.front() != 8;
+  const std::size_t bytes =
+      static_cast<std::size_t>(p.points) * width * item * std::min(p.factor_count - 1, 2);
+  const bool is_plain = !p.real_in && !p.real_out && c.given >= c.length && c.wanted == c.length;
+  const bool large = factors.front() > 8;
   const auto kernel_of = [&](auto real) {
     using R = decltype(real);
     if (is_plain) {
@@ -351,90 +348,13 @@ void launch(Pass p, DType dtype, i64 points, i64 outer, bool is_plain) {
           "fft");
   }
   int threads = 64;
-  while (threads < most_threads && 8 * threads < points * width) threads *= 2;
+  while (threads < most_threads && 8 * threads < p.points * width) threads *= 2;
   void* arguments[] = {&p};
-  const dim3 grid(static_cast<unsigned>((p.columns - 1) / width + 1),
-                  static_cast<unsigned>(outer * p.middle));
+  const dim3 grid(static_cast<unsigned>((p.behind - 1) / width + 1),
+                  static_cast<unsigned>(c.before));
   check(cudaLaunchKernel(kernel, grid, dim3(static_cast<unsigned>(threads)), arguments, bytes,
                          stream()),
         "fft");
-}
-
-}  // namespace
-
-bool are_columns(const Columns& c) {
-  const int item = itemsize(complex_dtype(c.in));
-  const i64 n1 = first_of_two(c.length);
-  if (n1 == 0 || c.behind * item < column_bytes / 2) return false;
-  // Beyond the caches of an H100 these take 0.6 to 0.9 of the time that cuFFT takes: lengths of one
-  // pass where one of its plans does not have all columns, and of two passes in double precision
-  // where it wants them as rows.
-  const bool is_faster = n1 == 1
-                             ? c.before > 1
-                             : c.before == 1 && c.in == DType::complex128 &&
-                                   c.out == DType::complex128 && c.length > longest_side_by_side;
-  const i64 bytes = c.before * c.length * c.behind * item;
-  if (!is_faster || bytes < static_cast<i64>(properties().l2_bytes)) return false;
-  // A block's columns, twice, must fit; and the grid's second side.
-  if (2 * most_points * column_bytes > static_cast<i64>(properties().shared_bytes_opt_in)) {
-    return false;
-  }
-  if (c.before * n1 > 65535 || c.length / n1 * c.behind >= i64(1) << 34) return false;
-  return !factors_of(c.length / n1).empty() && (n1 == 1 || !factors_of(n1).empty());
-}
-
-void transform_columns(const Columns& c, const char* in, char* out) {
-  const DType dtype = complex_dtype(c.in);
-  Pass p{};
-  p.in = in;
-  p.out = out;
-  p.behind = c.behind;
-  p.middle = 1;
-  p.given = c.given;
-  p.length = c.length;
-  p.real_in = !is_complex(c.in);
-  p.real_out = !is_complex(c.out);
-  p.mirrored = p.real_out;
-  p.swap_in = p.swap_out = c.inverse;
-  p.wanted = c.wanted;
-  p.scale = c.scale;
-  const i64 n1 = first_of_two(c.length), n2 = c.length / n1;
-  p.from_outer = c.given * c.behind;
-  p.to_outer = c.wanted * c.behind;
-  p.from_scale = p.to_scale = 1;
-  p.to_step = c.behind;
-  p.columns = c.behind;
-  const bool from_plain = !p.real_in && !p.real_out && c.given >= c.length;
-  const bool to_plain = !p.real_out && c.wanted == c.length;
-  if (n1 == 1) {
-    launch(p, dtype, c.length, c.before, from_plain && to_plain);
-    return;
-  }
-  const Scratch between(
-      static_cast<std::size_t>(checked_bytes(c.before * c.length * c.behind, itemsize(dtype))));
-  // From [n1, n2, behind] to [k1, n2, behind] …
-  Pass first = p;
-  first.out = between.as<char>();
-  first.columns = first.to_step = n2 * c.behind;
-  first.from_scale = n2;
-  first.to_outer = c.length * c.behind;
-  first.wanted = n1;
-  first.real_out = first.swap_out = false;
-  first.scale = 1;
-  while (i64(1) << (2 * first.fine_bits) < c.length) ++first.fine_bits;
-  const i64 fine = i64(1) << first.fine_bits;
-  first.fine = table_of(dtype, c.length, 1, fine);
-  first.coarse = table_of(dtype, c.length, fine, (c.length - 1) / fine + 1);
-  launch(first, dtype, n1, c.before, from_plain);
-  // … and on to [k2, k1, behind].
-  p.in = between.as<char>();
-  p.middle = static_cast<int>(n1);
-  p.from_outer = c.length * c.behind;
-  p.from_middle = n2 * c.behind;
-  p.given = n2;
-  p.to_scale = n1;
-  p.real_in = p.mirrored = p.swap_in = false;
-  launch(p, dtype, n2, c.before, to_plain);
 }
 
 }  // namespace arrayx::cuda

@@ -6,11 +6,6 @@
 
 namespace arrayx::cuda {
 
-// Of columns that stand side by side cuFFT's plans are as fast as those of rows only for powers of
-// two up to this one, or where all is small (on an H100 up to 1.7 times the time, else 2 to 7);
-// others, and those over several axes, take less time with a copy to rows and back.
-inline constexpr std::int64_t longest_side_by_side = 4096;
-
 // One transform of every column of contiguous arrays [before, length, behind].
 struct Columns {
   DType in, out;  // complex ones, or one of them real

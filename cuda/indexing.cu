@@ -572,38 +572,47 @@ __global__ void __launch_bounds__(block_threads) count_tiles(const u8* mask, i64
   if (tile == 0) before[0] = 0;
 }
 
-// Puts, for the elements that are not zero in their order, what Write reads of each. A warp goes
-// over its part of the mask 32 elements at a time.
+// Puts, for the elements that are not zero in their order, what Write reads of each. A block finds
+// their places in its tile first, so that neighbours write side by side.
 template <class Write>
 __global__ void __launch_bounds__(block_threads)
     select(const u8* mask, i64 n, const i64* before, const __grid_constant__ Write write) {
   using Item = typename Write::Item;
-  constexpr int rounds = select_each, batch = sizeof(Item) > 4 ? 64 / int(sizeof(Item)) : rounds;
-  __shared__ u32 totals[block_threads / warp_size];
+  constexpr int warps = block_threads / warp_size, batch = 4;
+  __shared__ u32 totals[warps];
+  __shared__ u16 chosen[select_tile];
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-  const i64 tile = i64(blockIdx.x) * select_tile;
-  const u32 bits = nonzero_bits(mask, tile + threadIdx.x * select_each, n);
-  const u32 count = warp_sum(__popc(bits));
-  if (lane == 0) totals[warp] = count;
-  const u32 both = bits | __shfl_down_sync(whole_warp, bits, 1) << 16;
-  const i64 first = tile + warp * (warp_size * select_each) + lane;
-  __syncthreads();
-  i64 rank = before[blockIdx.x];
-  for (int w = 0; w < warp; ++w) rank += totals[w];
+  const i64 tile = i64(blockIdx.x) * select_tile, rank = before[blockIdx.x];
+  const u32 first = threadIdx.x * select_each;
+  u32 bits = nonzero_bits(mask, tile + first, n);
+  const u32 count = __popc(bits);
+  u32 upto = count;
 #pragma unroll
-  for (int begin = 0; begin < rounds; begin += batch) {
+  for (int d = 1; d < warp_size; d *= 2) {
+    const u32 other = __shfl_up_sync(whole_warp, upto, d);
+    if (lane >= d) upto += other;
+  }
+  if (lane == warp_size - 1) totals[warp] = upto;
+  __syncthreads();
+  u32 place = upto - count, total = 0;
+#pragma unroll
+  for (int w = 0; w < warps; ++w) {
+    if (w < warp) place += totals[w];
+    total += totals[w];
+  }
+  for (; bits != 0; bits &= bits - 1) chosen[place++] = static_cast<u16>(first + __ffs(bits) - 1);
+  __syncthreads();
+  for (u32 begin = threadIdx.x; begin < total; begin += batch * block_threads) {
     Item x[batch];
-    u32 chosen[batch];
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
-      chosen[i] = __shfl_sync(whole_warp, both, 2 * (begin + i));
-      if (chosen[i] >> lane & 1) x[i] = write.read(first + (begin + i) * warp_size);
+      const u32 at = begin + i * block_threads;
+      if (at < total) x[i] = write.read(tile + chosen[at]);
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
-      const u32 below = __popc(chosen[i] & ((1u << lane) - 1));
-      if (chosen[i] >> lane & 1) write.put(rank + below, x[i]);
-      rank += __popc(chosen[i]);
+      const u32 at = begin + i * block_threads;
+      if (at < total) write.put(rank + at, x[i]);
     }
   }
 }

@@ -54,6 +54,13 @@ struct Cusolver {
                     Type, const void* values, Type, std::size_t*, std::size_t*);
   int (*syevd)(Handle, Params, int vectors, int fill, i64_t n, Type, void* a, i64_t lda, Type,
                void* values, Type, void*, std::size_t, void*, std::size_t, int* info);
+  // Of a whole stack; null in older libraries.
+  int (*syev_batched_size)(Handle, Params, int vectors, int fill, i64_t n, Type, const void* a,
+                           i64_t lda, Type, const void* values, Type, std::size_t*, std::size_t*,
+                           i64_t count) = nullptr;
+  int (*syev_batched)(Handle, Params, int vectors, int fill, i64_t n, Type, void* a, i64_t lda,
+                      Type, void* values, Type, void*, std::size_t, void*, std::size_t, int* infos,
+                      i64_t count) = nullptr;
   int (*geev_size)(Handle, Params, int left, int right, i64_t n, Type, const void* a, i64_t lda,
                    Type, const void* values, Type, const void*, i64_t, Type, const void* vectors,
                    i64_t ldv, Type, std::size_t*, std::size_t*);
@@ -99,6 +106,9 @@ struct Cusolver {
             find(library, "cusolverDnXgeev_bufferSize", geev_size) &&
             find(library, "cusolverDnXgeev", geev) &&
             find(library, "cusolverDnCreateGesvdjInfo", create_gesvdj);
+    if (find(library, "cusolverDnXsyevBatched_bufferSize", syev_batched_size)) {
+      find(library, "cusolverDnXsyevBatched", syev_batched);
+    }
     for (int i = 0; found && i < 4; ++i) {
       const std::string name = std::string("cusolverDn") + "SDCZ"[i];
       found = find(library, orgqr_size_names[i], orgqr_size[i]) &&
@@ -225,14 +235,18 @@ Matrices matrices_of(const Operand& x, Array& holder) {
   return {holder.data(), rows * columns, columns, 1};
 }
 
-// What small matrices' kernels need of any factorisation; the sides fit an int.
-SmallMatrices small_job(const Operand& a, Array& holder) {
+// Whether kernels for small matrices factor a stack. start(job) completes what any of them needs,
+// and starts one.
+template <class Start>
+bool try_small_kernels(const Operand& a, Start&& start) {
+  if (std::max(rows_of(a), columns_of(a)) > most_small_side) return false;
+  Array holder;
   SmallMatrices job;
   job.rows = static_cast<int>(rows_of(a));
   job.columns = static_cast<int>(columns_of(a));
   job.count = count_of(a);
   job.a = matrices_of(a, holder);
-  return job;
+  return start(job);
 }
 
 // Of shape […, rows, columns] in column-major order.
@@ -577,15 +591,16 @@ std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) {
   const i64_t n = rows_of(a), k = columns_of(b), count = count_of(a);
   if (out.layout->size == 0) return -1;
   Failures failures(count);
-  if (n <= INT_MAX && k <= INT_MAX) {
-    Array a_holder, b_holder;
-    SmallMatrices job = small_job(a, a_holder);
+  const bool is_done = try_small_kernels(a, [&](SmallMatrices& job) {
+    if (k > INT_MAX) return false;
+    Array holder;
     job.sides = static_cast<int>(k);
-    job.b = matrices_of(b, b_holder);
+    job.b = matrices_of(b, holder);
     job.out[0] = out.data;
     job.failed = failures.first();
-    if (solve_small(dtype, job)) return failures.read();
-  }
+    return solve_small(dtype, job);
+  });
+  if (is_done) return failures.read();
   Factors factors("solve", a, failures);
   if (k == 1) {
     copy(b, out);
@@ -605,14 +620,13 @@ std::int64_t inverse(const Operand& a, const Operand& out) {
   const i64_t n = rows_of(a), count = count_of(a);
   if (out.layout->size == 0) return -1;
   Failures failures(count);
-  if (n <= INT_MAX) {
-    Array holder;
-    SmallMatrices job = small_job(a, holder);
+  const bool is_done = try_small_kernels(a, [&](SmallMatrices& job) {
     job.sides = job.columns;
     job.out[0] = out.data;
     job.failed = failures.first();
-    if (solve_small(dtype, job)) return failures.read();
-  }
+    return solve_small(dtype, job);
+  });
+  if (is_done) return failures.read();
   // The inverse of the transpose, column by column, is that of the matrix, row by row.
   Factors factors("inv", a, failures);
   factors.invert(out);
@@ -625,19 +639,21 @@ void determinant(const Operand& a, const Operand* det, const Operand* sign,
   const DType dtype = a.dtype;
   const i64_t n = rows_of(a), count = count_of(a);
   if (count == 0) return;
-  SmallMatrices job;
-  job.count = count;
   const Operand* const outputs[] = {det, sign, log_abs};
-  for (int k = 0; k < 3; ++k) job.out[k] = outputs[k] ? outputs[k]->data : nullptr;
-  if (n <= INT_MAX) {
-    Array holder;
-    job.rows = job.columns = static_cast<int>(n);
-    job.a = matrices_of(a, holder);
-    if (determinant_small(dtype, job)) return;
-  }
+  const auto set_outputs = [&](SmallMatrices& job) {
+    for (int k = 0; k < 3; ++k) job.out[k] = outputs[k] ? outputs[k]->data : nullptr;
+  };
+  const bool is_done = try_small_kernels(a, [&](SmallMatrices& job) {
+    set_outputs(job);
+    return determinant_small(dtype, job);
+  });
+  if (is_done) return;
   Failures failures(count);
   const Factors factors("det", a, failures);
   const Array pivots = factors.pivots();
+  SmallMatrices job;
+  job.count = count;
+  set_outputs(job);
   determinant_of_factors(dtype, factors.matrices.data(), pivots.data_as<i64_t>(), n, job);
   for (const Operand* const output : outputs) {
     if (output) factors.spoil(*output);
@@ -653,14 +669,13 @@ std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) {
   const i64_t n = rows_of(a), count = count_of(a);
   if (out.layout->size == 0) return -1;
   Failures failures(count);
-  if (n <= INT_MAX) {
-    Array holder;
-    SmallMatrices job = small_job(a, holder);
+  const bool is_done = try_small_kernels(a, [&](SmallMatrices& job) {
     job.upper = upper;
     job.out[0] = out.data;
     job.failed = failures.first();
-    if (cholesky_small(dtype, job)) return failures.read();
-  }
+    return cholesky_small(dtype, job);
+  });
+  if (is_done) return failures.read();
   Solver solver("cholesky");
   const Array columns = upper ? Array{} : column_major(dtype, a, n, n);
   const Operand factors = upper ? out : Operand(columns);
@@ -696,15 +711,14 @@ void qr(const Operand& a, const Operand& q, const Operand& r) {
     if (q.layout->size > 0) write_identity(q);
     return;  // r has no elements
   }
-  if (m <= INT_MAX && n <= INT_MAX) {
-    Array holder;
-    SmallMatrices job = small_job(a, holder);
+  const bool is_done = try_small_kernels(a, [&](SmallMatrices& job) {
     job.left = static_cast<int>(q_columns);
     job.right = static_cast<int>(r_rows);
     job.out[0] = q.data;
     job.out[1] = r.data;
-    if (qr_small(dtype, job)) return;
-  }
+    return qr_small(dtype, job);
+  });
+  if (is_done) return;
   if (m > INT_MAX) raise(ErrorKind::not_implemented, "qr of so many rows");
   Solver solver("qr");
   const Type type = data_type(dtype);
@@ -740,6 +754,17 @@ void qr(const Operand& a, const Operand& q, const Operand& r) {
 
 // ---- eigenvalues --------------------------------------------------------------------------------
 
+namespace {
+
+// Whether cuSOLVER takes less time for a whole stack at once than for one matrix after the other:
+// on an H100, where the stack takes about as long as one matrix, a lot longer than that alone.
+bool solves_stack_faster(DType dtype, i64_t n, i64_t count) {
+  if (n <= 128 || (n <= 256 && dtype == DType::float32)) return count > 1;
+  return n <= 512 && count >= 10;
+}
+
+}  // namespace
+
 std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vectors) {
   const DType dtype = a.dtype;
   const i64_t n = rows_of(a), count = count_of(a);
@@ -748,14 +773,13 @@ std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vector
   // A matrix that stands alone, of so many rows, cuSOLVER was seen to do faster on an H100.
   const bool is_faster_there =
       vectors && count == 1 && n >= 57 && dtype == DType::complex128 && Solver::library().found;
-  if (n <= INT_MAX && !is_faster_there) {
-    Array holder;
-    SmallMatrices job = small_job(a, holder);
+  const bool is_done = !is_faster_there && try_small_kernels(a, [&](SmallMatrices& job) {
     job.out[0] = values.data;
     job.out[1] = vectors ? vectors->data : nullptr;
     job.failed = failures.first();
-    if (eigh_small(dtype, job)) return failures.read();
-  }
+    return eigh_small(dtype, job);
+  });
+  if (is_done) return failures.read();
   Solver solver("eigh");
   const Array packed = column_major(dtype, a, n, n);
   copy(a, packed);
@@ -763,7 +787,23 @@ std::int64_t eigh(const Operand& a, const Operand& values, const Operand* vector
   reject_not_finite(dtype, packed.data(), count, n, n, Part::upper, failures);
   const DType real = real_dtype(dtype);
   const Type type = data_type(dtype), real_type = data_type(real);
-  const int job = vectors != nullptr;
+  int job = vectors != nullptr;
+  if (solver.f().syev_batched && solves_stack_faster(dtype, n, count)) {
+    const auto size = [&](auto... arguments) {
+      return solver.f().syev_batched_size(arguments..., count);
+    };
+    const auto run = [&](auto... arguments) {
+      return solver.f().syev_batched(arguments..., count);
+    };
+    // On an H100 it takes twice as long for values alone.
+    if (n > 128 && real == DType::float64) job = 1;
+    solver.reserve(size, job, fill_lower, n, type, static_cast<const void*>(packed.data()), n,
+                   real_type, static_cast<const void*>(values.data), type);
+    solver.call(run, failures.infos(), job, fill_lower, n, type, static_cast<void*>(packed.data()),
+                n, real_type, static_cast<void*>(values.data), type);
+    if (vectors) copy(packed, *vectors);
+    return failures.read();
+  }
   solver.reserve(solver.f().syevd_size, job, fill_lower, n, type,
                  static_cast<const void*>(packed.data()), n, real_type,
                  static_cast<const void*>(values.data), type);
@@ -858,17 +898,16 @@ std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Ope
   }
   Failures failures(count);
   const i64_t u_columns = u ? columns_of(*u) : 0, vh_rows = vh ? rows_of(*vh) : 0;
-  if (m <= INT_MAX && n <= INT_MAX) {
-    Array holder;
-    SmallMatrices job = small_job(a, holder);
+  const bool is_done = try_small_kernels(a, [&](SmallMatrices& job) {
     job.left = static_cast<int>(u_columns);
     job.right = static_cast<int>(vh_rows);
     job.out[0] = u ? u->data : nullptr;
     job.out[1] = s.data;
     job.out[2] = vh ? vh->data : nullptr;
     job.failed = failures.first();
-    if (svd_small(dtype, job)) return failures.read();
-  }
+    return svd_small(dtype, job);
+  });
+  if (is_done) return failures.read();
   if (m > INT_MAX || n > INT_MAX) raise(ErrorKind::not_implemented, "svd of so large matrices");
   Solver solver("svd");
   const auto& f = solver.f();

@@ -166,10 +166,13 @@ void set_dims(Loop& loop, const Plan& plan, const int* itemsize, std::optional<S
 namespace {
 
 // Where tiles pay: both of their dimensions are long enough to fill a good part of one.
-constexpr std::int64_t least_tiled = 8, least_in_words = 16;
+constexpr std::int64_t least_tiled = 8, least_in_packs = 16;
 constexpr std::int64_t most_interleaved = 7;
-// Where rows pay: below, too many of their packs are parts.
-constexpr int least_row_packs = 8;
+// Where rows pay: below, too many of their packs are parts. Single bytes and pairs of them have
+// more from packs.
+constexpr int least_row_packs(int lanes) {
+  return lanes >= 8 ? 5 : 8;
+}
 constexpr int rows_per_thread = 2;  // granules
 
 // Chooses among the kernels: packs where the operands lie in them, rows where they lie in runs,
@@ -277,7 +280,8 @@ struct Runner {
   // or repeated there.
   bool has_rows(const Plan& plan) const {
     const int inner = plan.ndim() - 1;
-    if (plan.size[inner] < least_row_packs * kernels.lanes || plan.stride[count - 1][inner] != 1 ||
+    if (plan.size[inner] < least_row_packs(kernels.lanes) * kernels.lanes ||
+        plan.stride[count - 1][inner] != 1 ||
         !is_aligned_to(operands[count - 1].data, size[count - 1])) {
       return false;
     }
@@ -330,19 +334,93 @@ struct Runner {
     return !operands[k].is_value && over != 0 && along > over;
   }
 
-  // Whether tiles can be made of words of small items.
-  bool has_words(const Plan& moved) const {
-    const int inner = moved.ndim() - 1;
-    if (!kernels.words || moved.size[inner] < least_in_words ||
-        moved.size[inner - 1] < least_in_words || moved.stride[count - 1][inner] != 1) {
+  // Whether tiles can be moved in packs.
+  bool has_pack_tiles(const Plan& moved) const {
+    const int inner = moved.ndim() - 1, out = count - 1;
+    int staged = 0;
+    if (!kernels.pack_tiles || moved.size[inner] < least_in_packs ||
+        moved.size[inner - 1] < least_in_packs || moved.stride[out][inner] != 1 ||
+        !is_aligned_to(operands[out].data, size[out])) {
       return false;
     }
-    for (int k = 0; k < count - 1; ++k) {
+    for (int k = 0; k < out; ++k) {
       if (operands[k].is_value) continue;
-      const std::int64_t step = moved.stride[k][is_staged(moved, k) ? inner - 1 : inner];
+      const bool is = is_staged(moved, k);
+      staged += is;
+      const std::int64_t step = moved.stride[k][is ? inner - 1 : inner];
       if (step != 1 && step != 0) return false;
     }
-    return true;
+    // Several tiles of rows that begin anywhere in packs gain nothing where items are large.
+    return staged < 2 || size[out] <= 2 || has_aligned_packs(moved, out, inner);
+  }
+
+  // Whether packs of operand k along dimension d are aligned …
+  bool has_aligned_packs(const Plan& plan, int k, int d) const {
+    bool aligned = is_aligned_to(operands[k].data + plan.base[k] * size[k], pack_bytes);
+    for (int e = 0; e < plan.ndim(); ++e) {
+      aligned &= e == d || plan.stride[k][e] * size[k] % pack_bytes == 0;
+    }
+    return aligned;
+  }
+  // … and, along the last one, where the output's are.
+  bool is_aligned_as_output(const Plan& plan, int k) const {
+    const int inner = plan.ndim() - 1, out = count - 1;
+    const auto start = [&](int j) { return operands[j].data + plan.base[j] * size[j]; };
+    bool aligned = (start(k) - start(out)) % pack_bytes == 0;
+    for (int e = 0; e < inner; ++e) {
+      aligned &= (plan.stride[k][e] - plan.stride[out][e]) * size[k] % pack_bytes == 0;
+    }
+    return aligned;
+  }
+
+  void launch_tiles(const void* kernel, const Loop& loop, void** arguments,
+                    std::size_t shared_bytes) const {
+    if (shared_bytes > properties().shared_bytes_per_block) {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_bytes)),
+            "cudaFuncSetAttribute");
+    }
+    launch(kernel, loop.count, arguments, shared_bytes, verb);
+  }
+
+  void run_pack_tiles(const Plan& plan, const Plan& moved) const {
+    const int inner = moved.ndim() - 1, out = count - 1;
+    u32 aligned = 0;
+    std::size_t staged = 0;
+    Loop loop = loop_for(moved);
+    for (int k = 0; k < count; ++k) {
+      if (operands[k].is_value) continue;
+      bool is = false;
+      if (k == out) {
+        is = has_aligned_packs(moved, k, inner);
+      } else if (is_staged(moved, k)) {
+        loop.access[k] = Access::staged;
+        ++staged;
+        is = has_aligned_packs(moved, k, inner - 1);
+      } else {
+        is = is_aligned_as_output(moved, k);
+      }
+      if (is) aligned |= u32{1} << k;
+    }
+    const int lanes = kernels.lanes, packs = kernels.pack_tile_packs;
+    const bool leads = !(aligned >> out & 1);
+    const std::int64_t granules = granules_of(moved.size[inner], lanes, !leads);
+    const std::int64_t tiles0 = (granules - 1) / (kernels.pack_tile_granules - leads) + 1;
+    const std::int64_t tiles1 = (moved.size[inner - 1] - 1) / (packs * lanes) + 1;
+    const std::int64_t tiles =
+        moved.count() / moved.size[inner] / moved.size[inner - 1] * tiles0 * tiles1;
+    if (!fits(plan, tiles)) {
+      return halve(plan, [this](const Plan& p) { run(p); });
+    }
+    std::optional<Scratch> more;
+    set_dims(loop, moved, size, more);
+    loop.count = static_cast<u32>(tiles);
+    Divisor d0(static_cast<u32>(tiles0)), d1(static_cast<u32>(tiles1));
+    // Neighbours are at work together along the shorter side, so that all of a row is.
+    bool crosswise = tiles1 < tiles0;
+    void* arguments[] = {&loop, &d0, &d1, &aligned, &crosswise};
+    launch_tiles(kernels.pack_tiles, loop, arguments,
+                 staged * kernels.pack_tile_granules * lanes * packs * pack_bytes);
   }
 
   // False where tiles do not pay.
@@ -357,8 +435,11 @@ struct Runner {
       std::swap(moved.size[d], moved.size[d + 1]);
       for (int k = 0; k < count; ++k) std::swap(moved.stride[k][d], moved.stride[k][d + 1]);
     }
-    const bool by_words = has_words(moved);
-    const int edge = by_words ? words_row / size[0] : kernels.tile_edge;
+    if (has_pack_tiles(moved)) {
+      run_pack_tiles(plan, moved);
+      return true;
+    }
+    const int edge = kernels.tile_edge;
     const std::int64_t tiles0 = (plan.size[inner] - 1) / edge + 1;
     const std::int64_t tiles1 = (plan.size[across] - 1) / edge + 1;
     const std::int64_t tiles =
@@ -372,20 +453,14 @@ struct Runner {
     for (int k = 0; k < count - 1; ++k) {
       if (!is_staged(moved, k)) continue;
       loop.access[k] = Access::staged;
-      shared_bytes += by_words ? edge * words_row : kernels.tile_bytes[k > 0];
+      shared_bytes += kernels.tile_bytes[k > 0];
     }
     std::optional<Scratch> more;
     set_dims(loop, moved, size, more);
     loop.count = static_cast<u32>(tiles);
     Divisor d0(static_cast<u32>(tiles0)), d1(static_cast<u32>(tiles1));
     void* arguments[] = {&loop, &d0, &d1};
-    const void* const kernel = by_words ? kernels.words : kernels.tiles;
-    if (shared_bytes > properties().shared_bytes_per_block) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            "cudaFuncSetAttribute");
-    }
-    launch(kernel, loop.count, arguments, shared_bytes, verb);
+    launch_tiles(kernels.tiles, loop, arguments, shared_bytes);
     return true;
   }
 

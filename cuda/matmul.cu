@@ -26,20 +26,33 @@ struct Product {
 template <class T>
 using sum_t = std::conditional_t<(sizeof(T) < 4), u32, T>;
 
-template <class W>
+// How many elements along k one instruction multiplies and adds: they stand in one word.
+template <class T>
+constexpr int in_a_word = sizeof(T) == 1 ? 4 : 1;
+
+template <class T, class W>
 __device__ __forceinline__ W sum_and_product(W sum, W x, W y) {
-  if constexpr (ops::is_complex_v<W>) {
+  if constexpr (in_a_word<T> == 4) {
+    return __dp4a(x, y, sum);
+  } else if constexpr (ops::is_complex_v<W>) {
     return sum + W{x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
   } else {
     return sum + x * y;
   }
 }
 
+// Blocks of a multiprocessor that the compiler is to leave registers for, or 0 for its own choice:
+// each was the fastest on an H100.
+template <class T, int Rows>
+constexpr int least_blocks = Rows == 8       ? 2
+                             : sizeof(T) > 4 ? 1
+                                             : 0;
+
 // out[m, n] = a[m, k] @ b[k, n]; a block has a tile of 16 Rows by 16 Columns, a thread Rows by
 // Columns of it. Of two tiles in shared memory one is read while the other is filled. Sums are in
 // the order of k, whatever the tile.
 template <class T, int Rows, int Columns>
-__global__ void __launch_bounds__(block_threads, Rows == 8 ? 2 : 1)
+__global__ void __launch_bounds__(block_threads, least_blocks<T, Rows>)
     multiply_tiles(const __grid_constant__ Product p) {
   using W = sum_t<T>;
   constexpr int rows = 16 * Rows, columns = 16 * Columns;
@@ -64,18 +77,32 @@ __global__ void __launch_bounds__(block_threads, Rows == 8 ? 2 : 1)
   const auto b_line = [&](int i) { return b_along_k ? i / depth : i % columns; };
   const auto b_depth = [&](int i) { return b_along_k ? i % depth : i / columns; };
   W a_next[a_loads], b_next[b_loads];
+  // The word of a line that begins at k.
+  const auto word = [&](const T* line, bool is_there, i64 step, i64 k) {
+    if constexpr (in_a_word<T> == 1) {
+      return is_there && k < p.k ? W(line[k * step]) : W{};
+    } else {
+      W w = 0;
+#pragma unroll
+      for (int e = 0; e < in_a_word<T>; ++e) {
+        if (is_there && k + e < p.k) w |= W(line[(k + e) * step]) << 8 * e;
+      }
+      return w;
+    }
+  };
   const auto fetch = [&](i64 k0) {
 #pragma unroll
     for (int j = 0; j < a_loads; ++j) {
       const int i = threadIdx.x + j * block_threads;
-      const i64 row = row0 + a_line(i), k = k0 + a_depth(i);
-      a_next[j] = row < p.m && k < p.k ? W(a[row * p.a_row + k * p.a_column]) : W{};
+      const i64 row = row0 + a_line(i);
+      a_next[j] = word(a + row * p.a_row, row < p.m, p.a_column, k0 + a_depth(i) * in_a_word<T>);
     }
 #pragma unroll
     for (int j = 0; j < b_loads; ++j) {
       const int i = threadIdx.x + j * block_threads;
-      const i64 column = column0 + b_line(i), k = k0 + b_depth(i);
-      b_next[j] = column < p.n && k < p.k ? W(b[k * p.b_row + column * p.b_column]) : W{};
+      const i64 column = column0 + b_line(i);
+      b_next[j] =
+          word(b + column * p.b_column, column < p.n, p.b_row, k0 + b_depth(i) * in_a_word<T>);
     }
   };
   const auto keep = [&](int tile) {
@@ -94,10 +121,11 @@ __global__ void __launch_bounds__(block_threads, Rows == 8 ? 2 : 1)
   fetch(0);
   keep(0);
   int tile = 0;
-  for (i64 k0 = 0; k0 < p.k; k0 += depth, tile ^= 1) {
+  constexpr int along_k = depth * in_a_word<T>;
+  for (i64 k0 = 0; k0 < p.k; k0 += along_k, tile ^= 1) {
     __syncthreads();
-    const bool more = k0 + depth < p.k;
-    if (more) fetch(k0 + depth);
+    const bool more = k0 + along_k < p.k;
+    if (more) fetch(k0 + along_k);
     // What is beyond k are zeros on both sides, which change no sum.
 #pragma unroll
     for (int k = 0; k < depth; ++k) {
@@ -115,8 +143,8 @@ __global__ void __launch_bounds__(block_threads, Rows == 8 ? 2 : 1)
       for (int i = 0; i < Rows; ++i) {
 #pragma unroll
         for (int j = 0; j < Columns; ++j) {
-          sum[i][j] =
-              sum_and_product(sum[i][j], u[i / a_pack].v[i % a_pack], v[j / b_pack].v[j % b_pack]);
+          sum[i][j] = sum_and_product<T>(sum[i][j], u[i / a_pack].v[i % a_pack],
+                                         v[j / b_pack].v[j % b_pack]);
         }
       }
     }

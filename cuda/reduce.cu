@@ -147,8 +147,8 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
   loop.width_log2 = log2_of(width);
   const std::int64_t groups = block_threads / width;
   if (k.ordered) {
-    const std::int64_t wanted = multiprocessors * 24 * 32 / width;
-    if (n >= 4 * reduce_chunk && outputs * groups >= wanted) {
+    const std::int64_t wanted = multiprocessors * 96 * 32 / width;
+    if (n >= 4 * reduce_chunk && outputs * groups >= wanted / 4) {
       // The warps of a block share a row, which they read side by side.
       const std::int64_t pieces = ceil_divide(n, reduce_chunk);
       loop.per_unit = reduce_chunk * power_of_two(ceil_divide(pieces, groups));
@@ -192,8 +192,9 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector)
     // Lanes of a thread, and with them how many threads a chunk takes; the others go side by side.
     const std::int64_t lanes = std::min<std::int64_t>(n, reduce_lanes);
     const int form = wide >= 32 || lanes <= 16 ? 0 : wide >= 4 ? 1 : 2;
-    const int per_thread = form == 0 ? 16 : form == 1 ? 4 : 1;
-    l.kernel = k.columns[form];
+    const bool few = form == 0 && n < reduce_chunk;
+    const int per_thread = few ? k.short_lanes : form == 0 ? 8 : form == 1 ? 4 : 1;
+    l.kernel = few ? k.short_columns : k.columns[form];
     y = power_of_two(ceil_divide(lanes, per_thread));
     x = std::min(block_threads / y, power_of_two(wide));
   } else {
@@ -215,7 +216,9 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector)
   loop.tiles = Divisor(static_cast<u32>(tiles));
   loop.per_unit =
       k.ordered ? unit_elements(n, reduce_chunk, outer * tiles, multiprocessors * 3, joiners, true)
-                : unit_elements(n, y * 8, outer * tiles, multiprocessors * 8, joiners, false);
+                : unit_elements(n, y * 8, outer * tiles,
+                                multiprocessors * unordered_blocks(static_cast<int>(columns)),
+                                joiners, false);
   l.units = ceil_divide(n, loop.per_unit);
   l.blocks = outer * tiles * l.units;
   l.threads = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
@@ -487,6 +490,22 @@ void reduce_source(const ReduceKernels& first, Reduction continued, DType accumu
   }
 }
 
+// Reduces `in`; `made` says what is made of the result.
+void reduce_to(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
+               const Operand* center, const Operand& out, const char* verb, const Deviation& made) {
+  const ReduceKernels* k = find_kernels(op, in.dtype, accumulator);
+  Source source(in, k ? in.dtype : accumulator);
+  if (!k) k = find_kernels(op, accumulator, accumulator);
+  if (!k) {
+    raise(ErrorKind::not_implemented, verb, " of ", in.dtype, " with accumulator ", accumulator,
+          " has no kernel");
+  }
+  std::optional<Source> centers;
+  if (center) centers.emplace(*center, accumulator);
+  reduce_source(*k, continuation(op), accumulator, std::move(source), reduced, std::move(centers),
+                out, verb, made);
+}
+
 }  // namespace
 
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
@@ -494,17 +513,14 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   accumulator = kernel_accumulator(op, accumulator);
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return write_empty(op, accumulator, out);
-  const ReduceKernels* k = find_kernels(op, in.dtype, accumulator);
-  Source source(in, k ? in.dtype : accumulator);
-  if (!k) k = find_kernels(op, accumulator, accumulator);
-  if (!k) {
-    raise(ErrorKind::not_implemented, info(op).name, " of ", in.dtype, " with accumulator ",
-          accumulator, " has no kernel");
-  }
-  std::optional<Source> centers;
-  if (center) centers.emplace(*center, accumulator);
-  reduce_source(*k, continuation(op), accumulator, std::move(source), reduced, std::move(centers),
-                out, info(op).name);
+  reduce_to(op, accumulator, in, reduced, center, out, info(op).name, {});
+}
+
+void mean(const Operand& in, std::span<const bool> reduced, double n, const Operand& out) {
+  if (out.layout->size == 0) return;
+  Deviation quotient;
+  quotient.divisor = n;
+  reduce_to(Reduction::sum, compute_dtype(in.dtype), in, reduced, nullptr, out, "mean", quotient);
 }
 
 // Squared deviations are summed up in one reading.

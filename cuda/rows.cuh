@@ -164,16 +164,54 @@ __device__ __forceinline__ Run<M, N> load_granule(const char* row, i64 stride, G
   return every_second<M, N>(low, high);
 }
 
+// The first n bytes of an aligned pack that lies in w, or its last n: in aligned pieces of 8, 4, 2
+// and 1 bytes, none shorter than an item.
+template <int Item>
+__device__ __forceinline__ void store_end(char* p, const u32 (&w)[4], int n, bool is_first) {
+  const auto place = [&](int piece) {
+    const int before = n & ~(2 * piece - 1);
+    return is_first ? before : 16 - before - piece;
+  };
+  const auto word_at = [&](int at) {
+    const u32 low = at & 4 ? w[1] : w[0], high = at & 4 ? w[3] : w[2];
+    return at & 8 ? high : low;
+  };
+  if (n & 8) {
+    const int at = place(8);
+    *reinterpret_cast<uint2*>(p + at) = at ? make_uint2(w[2], w[3]) : make_uint2(w[0], w[1]);
+  }
+  if (n & 4) {
+    const int at = place(4);
+    *reinterpret_cast<u32*>(p + at) = word_at(at);
+  }
+  if (Item <= 2 && (n & 2)) {
+    const int at = place(2);
+    *reinterpret_cast<u16*>(p + at) = static_cast<u16>(word_at(at) >> 8 * (at & 2));
+  }
+  if (Item == 1 && (n & 1)) {
+    const int at = place(1);
+    *reinterpret_cast<u8*>(p + at) = static_cast<u8>(word_at(at) >> 8 * (at & 3));
+  }
+}
+
 template <class M, int N>
 __device__ __forceinline__ void store_granule(char* row, Granule g, const Pack<M, N>& x) {
-  char* const p = row + i64(g.start) * i64(sizeof(M));
+  constexpr int item = int(sizeof(M));
+  char* const p = row + i64(g.start) * item;
   if (g.lo == 0 && g.hi == N) {
     *reinterpret_cast<Pack<M, N>*>(p) = x;
     return;
   }
+  if constexpr (item <= 2 && sizeof(x) == 16) {
+    if (g.lo == 0 || g.hi == N) {
+      u32 w[4];
+      memcpy(w, &x, sizeof w);
+      return store_end<item>(p, w, (g.hi - g.lo) * item, g.lo == 0);
+    }
+  }
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    if (i >= g.lo && i < g.hi) *reinterpret_cast<M*>(p + i * int(sizeof(M))) = x.v[i];
+    if (i >= g.lo && i < g.hi) *reinterpret_cast<M*>(p + i * item) = x.v[i];
   }
 }
 

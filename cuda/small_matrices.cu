@@ -12,23 +12,44 @@ namespace arrayx::cuda {
 
 namespace {
 
-constexpr int most_side = 64;         // a lane has two elements of a column, …
-constexpr int most_side_of_qr = 128;  // … or four
+constexpr int most_side = 64;                     // a lane has two elements of a column, …
+constexpr int most_side_of_qr = most_small_side;  // … or four
 
-// Where what lies in a matrix's shared memory begins, and how much there is of it.
-struct Places {
+__host__ __device__ constexpr int rounded(std::size_t bytes) {
+  return int((bytes + 15) / 16 * 16);
+}
+// Gives the parts of a matrix's shared memory, one after the other, …
+struct Room {
+  char* next;
+
+  template <class T>
+  __host__ __device__ T* take(int items) {
+    char* const at = next;
+    next += rounded(items * sizeof(T));
+    return reinterpret_cast<T*>(at);
+  }
+};
+// … or counts them.
+struct Count {
   int bytes = 0;
 
   template <class T>
-  __host__ __device__ int add(int items) {
-    const int at = bytes;
-    bytes += (items * int(sizeof(T)) + 15) / 16 * 16;
-    return at;
+  __host__ __device__ T* take(int items) {
+    bytes += rounded(items * sizeof(T));
+    return nullptr;
   }
 };
 // An odd step between rows or columns meets every bank.
 __host__ __device__ constexpr int odd(int n) {
   return n | 1;
+}
+
+// Calls f(row, column) for all elements of a matrix, neighbouring lanes with neighbouring columns.
+template <class Team, class F>
+__device__ __forceinline__ void for_each_element(const Team& team, int rows, int columns, F&& f) {
+  for (int r = team.warp; r < rows; r += team.warps) {
+    for (int c = team.lane; c < columns; c += 32) f(r, c);
+  }
 }
 
 // ---- LU -----------------------------------------------------------------------------------------
@@ -78,31 +99,41 @@ __device__ bool eliminate(const Team& team, T* m, int n, int width, int step, in
   return regular;
 }
 
+// Rows of so many elements, and the order in which they stand.
+template <class T>
+struct Rows {
+  int step;
+  T* m;
+  int* order;
+
+  template <class From>
+  __host__ __device__ Rows(From& from, const SmallMatrices& job, int width)
+      : step(odd(width)),
+        m(from.template take<T>(job.rows * step)),
+        order(from.template take<int>(job.rows)) {}
+};
+
 struct Solve {
   template <class T>
-  __host__ __device__ static Places places(const SmallMatrices& job, int* order) {
-    Places p;
-    p.add<T>(job.rows * odd(job.rows + job.sides));
-    *order = p.add<int>(job.rows);
-    return p;
-  }
+  struct Memory : Rows<T> {
+    template <class From>
+    __host__ __device__ Memory(From& from, const SmallMatrices& job)
+        : Rows<T>(from, job, job.rows + job.sides) {}
+  };
 
   template <class T, class Team>
-  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
-    const int n = job.rows, k = job.sides, width = n + k, step = odd(width);
-    int order_at;
-    places<T>(job, &order_at);
-    T* const m = reinterpret_cast<T*>(shared);
-    int* const order = reinterpret_cast<int*>(shared + order_at);
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i,
+                             const Memory<T>& memory) {
+    const int n = job.rows, k = job.sides, step = memory.step;
+    T* const m = memory.m;
+    int* const order = memory.order;
     const Source<T> a(job.a, i), b(job.b, i);
-    for (int r = team.warp; r < n; r += team.warps) {
-      for (int c = team.lane; c < n; c += 32) m[r * step + c] = a(r, c);
-      for (int c = team.lane; c < k; c += 32) {
-        m[r * step + n + c] = job.b.data ? b(r, c) : from_real<T>(c == r);
-      }
-    }
+    for_each_element(team, n, n, [&](int r, int c) { m[r * step + c] = a(r, c); });
+    for_each_element(team, n, k, [&](int r, int c) {
+      m[r * step + n + c] = job.b.data ? b(r, c) : from_real<T>(c == r);
+    });
     team.sync();
-    if (!eliminate(team, m, n, width, step, order)) {
+    if (!eliminate(team, m, n, n + k, step, order)) {
       if (team.rank == 0) fail(job, i);
       return;
     }
@@ -218,24 +249,20 @@ __device__ void write_determinant(const SmallMatrices& job, i64 i, i64 n, bool i
 
 struct Determinant {
   template <class T>
-  __host__ __device__ static Places places(const SmallMatrices& job, int* order) {
-    Places p;
-    p.add<T>(job.rows * odd(job.rows));
-    *order = p.add<int>(job.rows);
-    return p;
-  }
+  struct Memory : Rows<T> {
+    template <class From>
+    __host__ __device__ Memory(From& from, const SmallMatrices& job)
+        : Rows<T>(from, job, job.rows) {}
+  };
 
   template <class T, class Team>
-  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
-    const int n = job.rows, step = odd(n);
-    int order_at;
-    places<T>(job, &order_at);
-    T* const m = reinterpret_cast<T*>(shared);
-    int* const order = reinterpret_cast<int*>(shared + order_at);
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i,
+                             const Memory<T>& memory) {
+    const int n = job.rows, step = memory.step;
+    T* const m = memory.m;
+    int* const order = memory.order;
     const Source<T> a(job.a, i);
-    for (int r = team.warp; r < n; r += team.warps) {
-      for (int c = team.lane; c < n; c += 32) m[r * step + c] = a(r, c);
-    }
+    for_each_element(team, n, n, [&](int r, int c) { m[r * step + c] = a(r, c); });
     team.sync();
     eliminate(team, m, n, n, step, order);
     if (team.warp == 0) {
@@ -267,24 +294,25 @@ __global__ void __launch_bounds__(32)
 
 struct Cholesky {
   template <class T>
-  __host__ __device__ static Places places(const SmallMatrices& job) {
-    Places p;
-    p.add<T>(job.rows * odd(job.rows));
-    return p;
-  }
+  struct Memory {
+    T* m;
+
+    template <class From>
+    __host__ __device__ Memory(From& from, const SmallMatrices& job)
+        : m(from.template take<T>(job.rows * odd(job.rows))) {}
+  };
 
   // As L D L^H, the columns of L D in place; an upper factor is that of the transposed matrix.
   template <class T, class Team>
-  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i,
+                             const Memory<T>& memory) {
     using R = Real<T>;
     const int n = job.rows, step = odd(n);
-    T* const m = reinterpret_cast<T*>(shared);
+    T* const m = memory.m;
     const Source<T> a(job.a, i);
-    for (int r = team.warp; r < n; r += team.warps) {
-      for (int c = team.lane; c <= r; c += 32) {
-        m[r * step + c] = job.upper ? conjugate(a(c, r)) : a(r, c);
-      }
-    }
+    for_each_element(team, n, n, [&](int r, int c) {
+      if (c <= r) m[r * step + c] = job.upper ? conjugate(a(c, r)) : a(r, c);
+    });
     team.sync();
     for (int j = 0; j < n; ++j) {
       const T corner = m[j * step + j];
@@ -305,18 +333,16 @@ struct Cholesky {
       team.sync();
     }
     T* const out = output<T>(job.out[0], i, i64(n) * n);
-    for (int r = team.warp; r < n; r += team.warps) {
-      for (int c = team.lane; c < n; c += 32) {
-        const int row = job.upper ? c : r, column = job.upper ? r : c;
-        T x{};
-        if (column <= row) {
-          const R d = real(m[column * step + column]);
-          x = scaled(m[row * step + column], 1 / sqrt(d));
-          if (row == column) x = from_real<T>(sqrt(d));
-        }
-        out[r * n + c] = job.upper ? conjugate(x) : x;
+    for_each_element(team, n, n, [&](int r, int c) {
+      const int row = job.upper ? c : r, column = job.upper ? r : c;
+      T x{};
+      if (column <= row) {
+        const R d = real(m[column * step + column]);
+        x = scaled(m[row * step + column], 1 / sqrt(d));
+        if (row == column) x = from_real<T>(sqrt(d));
       }
-    }
+      out[r * n + c] = job.upper ? conjugate(x) : x;
+    });
     team.sync();
   }
 };
@@ -451,35 +477,33 @@ __device__ void form_q(const Team& team, const T* w, int m, int k, int step, con
 template <int N>
 struct QR {
   template <class T>
-  __host__ __device__ static Places places(const SmallMatrices& job, int* reflectors) {
-    Places p;
-    p.add<T>(job.columns * odd(job.rows));
-    *reflectors = p.add<Reflector<T>>(min(job.rows, job.columns));
-    return p;
-  }
+  struct Memory {
+    T* w;  // columns
+    Reflector<T>* h;
+
+    template <class From>
+    __host__ __device__ Memory(From& from, const SmallMatrices& job)
+        : w(from.template take<T>(job.columns * odd(job.rows))),
+          h(from.template take<Reflector<T>>(min(job.rows, job.columns))) {}
+  };
 
   template <class T, class Team>
-  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i,
+                             const Memory<T>& memory) {
     const int m = job.rows, n = job.columns, k = min(m, n), step = odd(m);
-    int reflectors_at;
-    places<T>(job, &reflectors_at);
-    T* const w = reinterpret_cast<T*>(shared);
-    auto* const h = reinterpret_cast<Reflector<T>*>(shared + reflectors_at);
+    T* const w = memory.w;
+    Reflector<T>* const h = memory.h;
     const Source<T> a(job.a, i);
-    for (int r = team.warp; r < m; r += team.warps) {
-      for (int c = team.lane; c < n; c += 32) w[c * step + r] = a(r, c);
-    }
+    for_each_element(team, m, n, [&](int r, int c) { w[c * step + r] = a(r, c); });
     team.sync();
     reflect<N, T>(team, w, m, n, step, nullptr, h);
     T* const r_out = output<T>(job.out[1], i, i64(job.right) * n);
-    for (int r = team.warp; r < job.right; r += team.warps) {
-      for (int c = team.lane; c < n; c += 32) {
-        T x{};
-        if (r < c && r < k) x = w[c * step + r];
-        if (r == c && r < k) x = from_real<T>(h[r].beta);
-        r_out[r * n + c] = x;
-      }
-    }
+    for_each_element(team, job.right, n, [&](int r, int c) {
+      T x{};
+      if (r < c && r < k) x = w[c * step + r];
+      if (r == c && r < k) x = from_real<T>(h[r].beta);
+      r_out[r * n + c] = x;
+    });
     T* const q = output<T>(job.out[0], i, i64(m) * job.left);
     form_q<N, T>(team, w, m, k, step, nullptr, h, job.left,
                  [&](int r, int c, T x) { q[r * job.left + c] = x; });
@@ -529,60 +553,56 @@ __device__ void players(int count, int round, int i, int& p, int& q) {
 }
 
 struct Eigh {
-  struct At {
-    int vectors, rotations, values, order, largest;
-  };
   template <class T>
-  __host__ __device__ static Places places(const SmallMatrices& job, At* at) {
-    Places p;
-    const int n = job.rows + job.rows % 2, step = odd(n);
-    p.add<T>(n * step);
-    at->vectors = p.add<T>(job.out[1] ? n * step : 0);
-    at->rotations = p.add<Rotation<T>>(n / 2);
-    at->values = p.add<Real<T>>(n);
-    at->order = p.add<int>(n);
-    at->largest = p.add<unsigned long long>(1);
-    return p;
-  }
+  struct Memory {
+    int even, step;
+    T *m, *v;  // vectors as rows
+    Rotation<T>* turns;
+    Real<T>* values;
+    int* order;
+    unsigned long long* largest;
+
+    template <class From>
+    __host__ __device__ Memory(From& from, const SmallMatrices& job)
+        : even(job.rows + job.rows % 2),
+          step(odd(even)),
+          m(from.template take<T>(even * step)),
+          v(from.template take<T>(job.out[1] ? even * step : 0)),
+          turns(from.template take<Rotation<T>>(even / 2)),
+          values(from.template take<Real<T>>(even)),
+          order(from.template take<int>(even)),
+          largest(from.template take<unsigned long long>(1)) {}
+  };
 
   // Two-sided, all pairs of a round at once. A side that is odd gets a row and a column of zeros,
   // which no rotation touches.
   template <class T, class Team>
-  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i,
+                             const Memory<T>& memory) {
     using R = Real<T>;
-    const int n = job.rows, even = n + n % 2, step = odd(even), pairs = even / 2;
-    At at;
-    places<T>(job, &at);
-    T* const m = reinterpret_cast<T*>(shared);
-    T* const v = reinterpret_cast<T*>(shared + at.vectors);  // vectors as rows
-    auto* const turns = reinterpret_cast<Rotation<T>*>(shared + at.rotations);
-    R* const values = reinterpret_cast<R*>(shared + at.values);
-    int* const order = reinterpret_cast<int*>(shared + at.order);
+    const int n = job.rows, even = memory.even, step = memory.step, pairs = even / 2;
+    T *const m = memory.m, *const v = memory.v;
+    Rotation<T>* const turns = memory.turns;
+    R* const values = memory.values;
+    int* const order = memory.order;
     const bool with_vectors = job.out[1] != nullptr;
     const Source<T> a(job.a, i);
     unsigned long long largest = 0;
-    for (int r = team.warp; r < even; r += team.warps) {
-      for (int c = team.lane; c < even; c += 32) {
-        T x{};
-        if (r < n && c < n) {
-          x = c <= r ? a(r, c) : conjugate(a(c, r));
-          const unsigned long long key = largest_key(x);
-          largest = key > largest ? key : largest;
-          if constexpr (ops::is_complex_v<T>) {
-            if (r == c) x.im = 0;
-          }
-        }
-        m[r * step + c] = x;
-        if (with_vectors) v[r * step + c] = from_real<T>(r == c);
+    for_each_element(team, even, even, [&](int r, int c) {
+      T x{};
+      if (r < n && c < n) {
+        x = c <= r ? a(r, c) : conjugate(a(c, r));
+        largest = max(largest, largest_key(x));
+        if (r == c) x = from_real<T>(real(x));
       }
-    }
+      m[r * step + c] = x;
+      if (with_vectors) v[r * step + c] = from_real<T>(r == c);
+    });
     int exponent;
-    auto* const meeting = reinterpret_cast<unsigned long long*>(shared + at.largest);
-    if (!find_scale<R>(team, job, i, largest, meeting, &exponent)) return;
+    if (!find_scale<R>(team, job, i, largest, memory.largest, &exponent)) return;
     const R scale = power_of_two<R>(exponent);
-    for (int r = team.warp; r < n; r += team.warps) {
-      for (int c = team.lane; c < n; c += 32) m[r * step + c] = scaled(m[r * step + c], scale);
-    }
+    for_each_element(team, n, n,
+                     [&](int r, int c) { m[r * step + c] = scaled(m[r * step + c], scale); });
     team.sync();
     R squares = 0;
     for (int r = 0; r < n; ++r) {
@@ -657,71 +677,63 @@ struct Eigh {
     }
     if (with_vectors) {
       T* const out = output<T>(job.out[1], i, i64(n) * n);
-      for (int r = team.warp; r < n; r += team.warps) {
-        for (int c = team.lane; c < n; c += 32) out[r * n + c] = v[order[c] * step + r];
-      }
+      for_each_element(team, n, n, [&](int r, int c) { out[r * n + c] = v[order[c] * step + r]; });
     }
     team.sync();
   }
 };
 
 struct SVD {
-  struct At {
-    int vectors, reflectors, values, order, largest;
-  };
   template <class T>
-  __host__ __device__ static Places places(const SmallMatrices& job, At* at) {
-    Places p;
-    const int m = max(job.rows, job.columns), n = min(job.rows, job.columns);
-    p.add<T>(n * odd(m));
-    at->vectors = p.add<T>(job.out[0] ? n * odd(n) : 0);
-    at->reflectors = p.add<Reflector<T>>(n);
-    at->values = p.add<Real<T>>(n);
-    at->order = p.add<int>(n);
-    at->largest = p.add<unsigned long long>(1);
-    return p;
-  }
+  struct Memory {
+    int m, n;  // of the matrix or its adjoint, m >= n
+    T *w, *v;  // columns
+    Reflector<T>* h;
+    Real<T>* values;
+    int* order;
+    unsigned long long* largest;
+
+    template <class From>
+    __host__ __device__ Memory(From& from, const SmallMatrices& job)
+        : m(max(job.rows, job.columns)),
+          n(min(job.rows, job.columns)),
+          w(from.template take<T>(n * odd(m))),
+          v(from.template take<T>(job.out[0] ? n * odd(n) : 0)),
+          h(from.template take<Reflector<T>>(n)),
+          values(from.template take<Real<T>>(n)),
+          order(from.template take<int>(n)),
+          largest(from.template take<unsigned long long>(1)) {}
+  };
 
   // One-sided: w v = u s, of a wide matrix for its adjoint. Columns of w are made orthogonal; what
   // rounding leaves of that where they are small or zero, the reflectors of w make good.
   template <class T, class Team>
-  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i, char* shared) {
+  __device__ static void run(const Team& team, const SmallMatrices& job, i64 i,
+                             const Memory<T>& memory) {
     using R = Real<T>;
     const bool wide = job.rows < job.columns;
-    const int m = wide ? job.columns : job.rows, n = wide ? job.rows : job.columns;
+    const int m = memory.m, n = memory.n;
     const int step = odd(m), v_step = odd(n), even = n + n % 2, lane = team.lane;
-    At at;
-    places<T>(job, &at);
-    T* const w = reinterpret_cast<T*>(shared);
-    T* const v = reinterpret_cast<T*>(shared + at.vectors);
-    auto* const h = reinterpret_cast<Reflector<T>*>(shared + at.reflectors);
-    R* const values = reinterpret_cast<R*>(shared + at.values);
-    int* const order = reinterpret_cast<int*>(shared + at.order);
+    T *const w = memory.w, *const v = memory.v;
+    Reflector<T>* const h = memory.h;
+    R* const values = memory.values;
+    int* const order = memory.order;
     const bool with_vectors = job.out[0] != nullptr;
     const Source<T> a(job.a, i);
     unsigned long long largest = 0;
-    for (int r = team.warp; r < job.rows; r += team.warps) {
-      for (int c = lane; c < job.columns; c += 32) {
-        const T x = a(r, c);
-        const unsigned long long key = largest_key(x);
-        largest = key > largest ? key : largest;
-        w[wide ? r * step + c : c * step + r] = wide ? conjugate(x) : x;
-      }
-    }
+    for_each_element(team, job.rows, job.columns, [&](int r, int c) {
+      const T x = a(r, c);
+      largest = max(largest, largest_key(x));
+      w[wide ? r * step + c : c * step + r] = wide ? conjugate(x) : x;
+    });
     if (with_vectors) {
-      for (int c = team.warp; c < n; c += team.warps) {
-        for (int r = lane; r < n; r += 32) {
-          v[c * v_step + r] = from_real<T>(r == c);
-        }
-      }
+      for_each_element(team, n, n, [&](int c, int r) { v[c * v_step + r] = from_real<T>(r == c); });
     }
     int exponent;
-    auto* const meeting = reinterpret_cast<unsigned long long*>(shared + at.largest);
-    if (!find_scale<R>(team, job, i, largest, meeting, &exponent)) return;
+    if (!find_scale<R>(team, job, i, largest, memory.largest, &exponent)) return;
     const R scale = power_of_two<R>(exponent);
-    for (int c = team.warp; c < n; c += team.warps) {
-      for (int r = lane; r < m; r += 32) w[c * step + r] = scaled(w[c * step + r], scale);
-    }
+    for_each_element(team, n, m,
+                     [&](int c, int r) { w[c * step + r] = scaled(w[c * step + r], scale); });
     team.sync();
     // Nothing is left to be gained for columns this much shorter than others, in squares.
     const R eps = std::numeric_limits<R>::epsilon(), negligible = eps * eps * eps * eps;
@@ -803,16 +815,14 @@ struct SVD {
                               u[r * job.left + c] = x;
                             }
                           });
-      for (int j = team.warp; j < n; j += team.warps) {
-        for (int r = lane; r < n; r += 32) {
-          const T x = v[order[j] * v_step + r];
-          if (wide) {
-            u[r * job.left + j] = x;
-          } else {
-            vh[j * job.columns + r] = conjugate(x);
-          }
+      for_each_element(team, n, n, [&](int j, int r) {
+        const T x = v[order[j] * v_step + r];
+        if (wide) {
+          u[r * job.left + j] = x;
+        } else {
+          vh[j * job.columns + r] = conjugate(x);
         }
-      }
+      });
     }
     team.sync();
   }
@@ -828,19 +838,22 @@ __global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_bloc
   extern __shared__ __align__(16) char memory[];
   const Team<is_block> team;
   const int teams = is_block ? 1 : teams_of_a_block, mine = is_block ? 0 : threadIdx.x / 32;
-  char* const shared = memory + mine * job.shared_bytes;
+  Room room{memory + mine * job.shared_bytes};
+  const typename Factorisation::template Memory<T> parts(room, job);
   for (i64 i = i64(blockIdx.x) * teams + mine; i < job.count; i += i64(gridDim.x) * teams) {
-    Factorisation::template run<T>(team, job, i, shared);
+    Factorisation::run(team, job, i, parts);
   }
 }
 
 // `work` are the elements of one matrix in shared memory.
 template <class Factorisation, class T>
-bool launch_each(SmallMatrices job, const Places& places, int work, const char* verb) {
-  job.shared_bytes = places.bytes;
+bool launch_each(SmallMatrices job, int work, const char* verb) {
+  Count count;
+  const typename Factorisation::template Memory<T> parts(count, job);
+  job.shared_bytes = count.bytes;
   const bool is_block = work > 256;
   const int teams = is_block ? 1 : teams_of_a_block;
-  const int bytes = places.bytes * teams;
+  const int bytes = count.bytes * teams;
   if (static_cast<std::size_t>(bytes) > properties().shared_bytes_opt_in) return false;
   const void* const kernel =
       is_block ? reinterpret_cast<const void*>(&each_matrix<Factorisation, T, true>)
@@ -873,9 +886,7 @@ bool solve_small(DType dtype, SmallMatrices job) {
   if (!is_small(job) || job.sides > 4 * most_side) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    int at;
-    return launch_each<Solve, T>(job, Solve::places<T>(job, &at), job.rows * (job.rows + job.sides),
-                                 "solve");
+    return launch_each<Solve, T>(job, job.rows * (job.rows + job.sides), "solve");
   });
 }
 
@@ -883,9 +894,7 @@ bool determinant_small(DType dtype, SmallMatrices job) {
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    int at;
-    return launch_each<Determinant, T>(job, Determinant::places<T>(job, &at), job.rows * job.rows,
-                                       "determinant");
+    return launch_each<Determinant, T>(job, job.rows * job.rows, "determinant");
   });
 }
 
@@ -893,7 +902,7 @@ bool cholesky_small(DType dtype, SmallMatrices job) {
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    return launch_each<Cholesky, T>(job, Cholesky::places<T>(job), job.rows * job.rows, "cholesky");
+    return launch_each<Cholesky, T>(job, job.rows * job.rows, "cholesky");
   });
 }
 
@@ -901,12 +910,11 @@ bool qr_small(DType dtype, SmallMatrices job) {
   if (!is_small(job, most_side_of_qr)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    int at;
     const int work = job.rows * job.columns;
     if (job.rows <= most_side) {
-      return launch_each<QR<2>, T>(job, QR<2>::places<T>(job, &at), work, "qr");
+      return launch_each<QR<2>, T>(job, work, "qr");
     }
-    return launch_each<QR<4>, T>(job, QR<4>::places<T>(job, &at), work, "qr");
+    return launch_each<QR<4>, T>(job, work, "qr");
   });
 }
 
@@ -915,8 +923,7 @@ bool eigh_small(DType dtype, SmallMatrices job) {
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    Eigh::At at;
-    return launch_each<Eigh, T>(job, Eigh::places<T>(job, &at), job.rows * job.rows, "eigh");
+    return launch_each<Eigh, T>(job, job.rows * job.rows, "eigh");
   });
 }
 
@@ -925,8 +932,7 @@ bool svd_small(DType dtype, SmallMatrices job) {
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    SVD::At at;
-    return launch_each<SVD, T>(job, SVD::places<T>(job, &at), job.rows * job.columns, "svd");
+    return launch_each<SVD, T>(job, job.rows * job.columns, "svd");
   });
 }
 

@@ -42,6 +42,8 @@ struct SmallMatrices {
   unsigned long long* failed = nullptr;
 };
 
+inline constexpr int most_small_side = 128;  // no kernel takes longer rows or columns
+
 // Each returns false where the matrices are too large for this device. A solve without b is the
 // inverse; the outputs of a determinant are det, sign and log_abs.
 bool solve_small(DType dtype, SmallMatrices job);

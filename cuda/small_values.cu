@@ -10,7 +10,7 @@ namespace arrayx::cuda {
 
 namespace {
 
-constexpr int most_side = 128;
+constexpr int most_side = most_small_side;
 // Jacobi's rotations are as fast for so few rows or columns, and for a few more where warps that
 // have a matrix each fill the device.
 constexpr int fewest = 4, few = 8;

@@ -47,7 +47,7 @@ def rows_of(ratios: dict[str, float]) -> list[report.Row]:
 @pytest.fixture
 def small_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the command line's cases and its bandwidth kernels small, and PyTorch missing."""
-    monkeypatch.setattr(bandwidth, "ELEMENTS", 4096)
+    monkeypatch.setitem(bandwidth.ELEMENTS, "cpu", 4096)
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(Scale, "__init__", lambda self, **_: self.__dict__.update(vars(SMALL)))
 

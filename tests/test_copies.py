@@ -88,7 +88,7 @@ def test_large_permutations(dtype, order):
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("rows", [50, 9001])
 def test_parts_that_take_turns_in_short_rows(dtype, rows):
-    a, b = counted((rows, 1000), dtype), counted((rows, 3), dtype)
+    a, b = counted((rows, 300), dtype), counted((rows, 3), dtype)
     x, y = xp.asarray(a), xp.asarray(b)
     pairs = [
         (xp.stack((x, x[:, ::-1]), axis=-1), np.stack((a, a[:, ::-1]), axis=-1)),
@@ -204,3 +204,17 @@ def test_results_take_the_place_of_operands_that_lie_apart(dtype, columns):
         view = x[:, ::2]
         view -= xp.asarray(b)[other]
         np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("n", [65, 300, 1023, 1024, 5000, 40_000])
+def test_long_rows_at_any_place_of_a_line(n):
+    a = np.random.default_rng(n).integers(0, 256, 3 * (n + 64), dtype="uint8").reshape(3, -1)
+    x = xp.asarray(a)
+    for source in (0, 1, 28, 63):
+        for target in (0, 1, 36, 63):
+            y = np.zeros((3, n + 64), "uint8")
+            expected = y.copy()
+            expected[:, target : target + n] = a[:, source : source + n]
+            z = xp.asarray(y, copy=True)
+            z[:, target : target + n] = x[:, source : source + n]
+            np.testing.assert_array_equal(np.asarray(z), expected)

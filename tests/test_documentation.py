@@ -42,7 +42,7 @@ def test_every_page_of_the_user_guide_has_examples() -> None:
 
 
 def test_every_public_name_is_looked_for_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sphinx")
+    pytest.importorskip("sphinx.pycode")
     monkeypatch.syspath_prepend(DOCS)
     reference = importlib.import_module("api_reference")
     names = list(reference.public_names())

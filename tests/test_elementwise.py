@@ -62,6 +62,8 @@ def log1p(a):
     x, y = a.real, a.imag
     result = np.empty_like(a)
     result.real = np.log1p(x * (2 + x) + y * y) / 2
+    cancelled = np.abs(1 + a) < 0.5  # where 1 + x is exact
+    result.real[cancelled] = np.log(np.abs(1 + a[cancelled]))
     result.imag = np.arctan2(y, 1 + x)
     return result
 
@@ -618,6 +620,19 @@ def test_integer_powers_wrap(dtype):
     assert (x**y).tolist() == [wrap(pow(b, e, modulus), dtype) for b, e in pairs]
 
 
+@pytest.mark.parametrize("dtype", [*INTEGERS, *REAL])
+@pytest.mark.parametrize("n", [7, 300, 70_000])
+def test_squares_are_products(dtype, n):
+    a = Draw(n).values((n,), dtype)
+    x = ours(a)
+    for two in [2, 2.0] if np.dtype(dtype).kind == "f" else [2]:
+        for square in (x**two, xp.pow(x, two), ours(a[::-1])[::-1] ** two):
+            same(square, np.asarray(x * x))
+        changed = ours(a.copy())
+        changed **= two
+        same(changed, np.asarray(x * x))
+
+
 def test_unsigned_64_bit_integers_are_not_seen_as_signed():
     top = 2**64 - 1
     x = xp.asarray([0, 1, 2**63 - 1, 2**63, 2**63 + 1, top], dtype=xp.uint64)
@@ -805,3 +820,12 @@ def test_long_rows_that_repeat_an_element_or_skip_some(columns):
     same(x[:, ::2] + x[:, 1::2], a[:, ::2] + a[:, 1::2])
     same(x[:, :columns] * x[:, 7:8], a[:, :columns] * a[:, 7:8])
     same(x[:, 5:6] - x[:, ::2], a[:, 5:6] - a[:, ::2])
+
+
+@pytest.mark.parametrize("rows", [2, 5, 40])
+@pytest.mark.parametrize("elements", [2**12, 5 * 2**18])
+def test_transposed_rows_beside_a_constant(rows, elements):
+    """Blocks of few long rows, whatever the constant's own block holds."""
+    a = np.arange(elements // rows * rows, dtype="float64").reshape(-1, rows)
+    condition = np.ascontiguousarray(a.T % 3 == 0)
+    same(xp.where(ours(condition), ours(a).T, 7.5), np.where(condition, a.T, 7.5))

@@ -124,13 +124,17 @@ def errors(name, shape, dtype):
     if name == "irfft":
         kwargs["n"] = shape[-1]
         shape = (*shape[:-1], shape[-1] // 2 + 1)
-    ours = theirs = norm = 0.0
-    for seed in range(min(3000, max(2, 60000 // int(np.prod(shape))))):
-        a = random(shape, dtype, seed)
-        expected = getattr(np.fft, name)(a.astype(long), **kwargs)
-        ours += np.sum(np.abs(np.asarray(ours_of(name, a, **kwargs)) - expected) ** 2)
-        theirs += np.sum(np.abs(getattr(np.fft, name)(a, **kwargs) - expected) ** 2)
-        norm += np.sum(np.abs(expected) ** 2)
+    count = min(3000, max(1, 60000 // int(np.prod(shape))))
+    a = random((count, *shape), dtype, 0)
+    # Ours has other ways for many at once, so each array is transformed alone.
+    actual = np.stack([np.asarray(ours_of(name, part, **kwargs)) for part in a])
+    if name.endswith("n"):
+        kwargs["axes"] = range(1, a.ndim)
+    transform = getattr(np.fft, name)
+    expected = transform(a.astype(long), **kwargs)
+    norm = np.sum(np.abs(expected) ** 2)
+    ours = np.sum(np.abs(actual - expected) ** 2)
+    theirs = np.sum(np.abs(transform(a, **kwargs) - expected) ** 2)
     eps = np.finfo(dtype).eps
     if not ON_CPU:
         theirs = norm * (1.5 * eps) ** 2 * (np.log2(np.prod(shape)) + 1)
@@ -160,7 +164,7 @@ def test_error_is_no_larger_than_that_of_numpy(n, dtype):
 @pytest.mark.parametrize("batch", [1, 3, 16])
 @pytest.mark.parametrize("prime", [151, 197, 211, 251, 293, 331, 359, 389, 401, 421, 499])
 def test_error_with_a_larger_prime_factor_is_no_larger_than_that_of_numpy(prime, batch):
-    for n in (prime * factor for factor in (1, 2, 3, 4, 5, 6, 16)):
+    for n in (prime * factor for factor in (1, 3, 4, 16)):
         for name, dtype in [("fft", "complex128"), ("irfft", "complex128"), ("rfft", "float64")]:
             ours, theirs, eps = errors(name, (batch, n), dtype)
             # Sums over a few ten thousand elements: their own error is about a percent.
@@ -177,7 +181,7 @@ def test_error_over_several_axes_is_no_larger_than_that_of_numpy(shape, dtype):
 
 def test_error_at_a_large_prime():
     for name, dtype in [("fft", "complex128"), ("fft", "complex64"), ("rfft", "float64")]:
-        ours, theirs, eps = errors(name, (1000003,), dtype)
+        ours, theirs, eps = errors(name, (200003,), dtype)
         assert ours <= 1.05 * theirs + 0.02 * eps
 
 
@@ -329,6 +333,22 @@ def test_inputs_are_left_alone_and_may_be_read_only():
     for name in ["fft", "ifftn", "irfft", "irfftn", "fftshift"]:
         ours_of(name, z)
     assert z.tobytes() == kept.tobytes()
+
+
+# The engine of a GPU gives results in the memory order that their transforms left.
+@pytest.mark.parametrize("shape", [(60, 24), (300, 24, 17), (3, 8, 5, 12)])
+def test_transforms_of_a_result_have_the_bits_of_those_of_its_copy(shape):
+    for axis in range(len(shape)):
+        first = ours_of("fft", random(shape, "complex128"), axis=axis)
+        copied = np.array(np.asarray(first), order="C")
+        for again in range(len(shape)):
+            for name in COMPLEX:
+                out = getattr(xp.fft, name)(first, axis=again)
+                expected = ours_of(name, copied, axis=again)
+                assert np.asarray(out).tobytes() == np.asarray(expected).tobytes()
+        axes = tuple(range(len(shape) - 1))
+        out, expected = xp.fft.fftn(first, axes=axes), ours_of("fftn", copied, axes=axes)
+        assert np.asarray(out).tobytes() == np.asarray(expected).tobytes()
 
 
 @pytest.mark.cpu  # cuFFT has different kernels for rows and for what stands side by side

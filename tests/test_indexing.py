@@ -183,7 +183,7 @@ def test_the_last_of_equal_indices_wins_on_any_number_of_threads(dtype, threads)
     threadpoolctl = pytest.importorskip("threadpoolctl")
     draw = Draw(threads)
     with threadpoolctl.threadpool_limits(threads, "openmp"):
-        for shape, picks in [((300_000,), 900_000), ((3000, 40), 30_000), ((2, 3000), 4000)]:
+        for shape, picks in [((300_000,), 1_200_000), ((3000, 40), 30_000), ((2, 3000), 4000)]:
             key = draw.numpy.integers(0, shape[0], picks)
             value = draw.values((picks, *shape[1:]), dtype)
             plain = draw.values(shape, dtype)
@@ -218,6 +218,42 @@ def test_picks_from_arrays_beyond_the_caches(dtype):
     for width in [1, 3, 7, 16, 30]:
         table = a[: 70_000 * width].reshape(70_000, width)
         same(xp.take(ours(table), ours(rows), axis=0), table[rows])
+
+
+@pytest.mark.parametrize("dtype", INDEX_DTYPES)
+def test_an_index_out_of_bounds_is_found_anywhere_and_nothing_written(dtype):
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    for n in [1, 100, 127]:
+        for bad in {low, n, n + 1, high // 2 + 1, high} | ({-n - 1} if low else set()):
+            if not low <= bad <= high or -n <= bad < n:
+                continue
+            for place in range(19):
+                key = np.zeros(19, dtype)
+                key[place] = bad
+                x = xp.ones(n)
+                for value in [2.0, xp.zeros(19)]:
+                    with pytest.raises(IndexError, match=out_of_bounds(bad, 0, n)):
+                        x[ours(key)] = value
+                    assert xp.all(x == 1)
+                with pytest.raises(IndexError, match=out_of_bounds(bad, 0, n)):
+                    finished(x[ours(key)])
+
+
+def test_one_element_is_written_by_any_kind_of_number():
+    for dtype in DTYPES:
+        x = xp.zeros((2, 3), dtype=getattr(xp, dtype))
+        x[1, -1] = xp.ones((3,), dtype=x.dtype)[1]
+        x[0, 0] = True
+        x[0, 1] = np.int64(1)
+        x[1, 0] = xp.asarray(1)
+        x[0, 2] = 1
+        same(x, np.asarray([[1, 1, 1], [1, 0, 1]]).astype(dtype))
+    x = xp.zeros(2, dtype=xp.float32)
+    x[0], x[1] = 2**24 + 1, 0.1
+    same(x, np.asarray([2**24 + 1, 0.1], np.float32))
+    x = xp.zeros(1, dtype=xp.uint64)
+    x[0] = 2**64 - 1
+    assert x.tolist() == [2**64 - 1]
 
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.95, 0.99, 1])

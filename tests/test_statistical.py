@@ -790,3 +790,17 @@ def test_variances_in_tiles_and_in_two_passes_are_as_exact():
             exact = exact_variance(a, axis, 0, False)
             slack = 1e-14 * exact + (eps("float64") * 1e8) ** 2  # the mean itself is rounded
             near(xp.var(ours(a), axis=axis), exact, np.dtype("float64"), 4, slack)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [2, 5, 8, 9, 13, 16, 17, 24, 31, 32])
+def test_few_long_rows_add_in_the_order_of_short_ones(n, dtype):
+    """Rows that do not fit a cache together are read by some at a time, without another result."""
+    a = Draw(n).numpy.standard_normal((n, 20_011)).astype(dtype)
+    a[n // 2, 7], a[:, 8] = np.nan, -0.0
+    for name in ("sum", "prod", "max", "min", "var"):
+        function = getattr(xp, name)
+        long = np.asarray(function(ours(a), axis=0))
+        for first in (0, 9_000, 20_000):
+            short = np.asarray(function(ours(a[:, first : first + 11]), axis=0))
+            assert long[first : first + 11].tobytes() == short.tobytes(), (name, first)

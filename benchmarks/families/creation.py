@@ -22,6 +22,18 @@ def cases(scale: Scale) -> Iterator[Case]:
             if dtype != "int8":
                 operations["arange"] = f"xp.arange({n}, {kind})"
                 operations["linspace"] = f"xp.linspace(0.0, 1.0, {n}, {kind})"
+            if n == scale.large:
+                # The pages of NumPy's and PyTorch's large zeros are made when they are written to.
+                yield Case(
+                    "creation",
+                    "zeros, written to",
+                    f"xp.zeros(({n},), {kind}).__iadd__(1)",
+                    {"_": Operand((0,), dtype)},
+                    reads=n * itemsize(dtype),
+                    writes=2 * n * itemsize(dtype),
+                    detail=f"{dtype}[{counted(n)}]",
+                    made=n,
+                )
             for operation, statement in operations.items():
                 yield Case(
                     "creation",

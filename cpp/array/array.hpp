@@ -12,6 +12,11 @@ struct Array {
   Layout layout;
   DType dtype = DType::float64;
 
+  // Not an aggregate: those are zeroed before their members are set, which takes longer than that.
+  Array() {}
+  Array(StorageRef storage, const Layout& layout, DType dtype)
+      : storage(std::move(storage)), layout(layout), dtype(dtype) {}
+
   int ndim() const { return layout.ndim(); }
   const Dims& shape() const { return layout.shape; }
   const Dims& strides() const { return layout.strides; }
@@ -30,7 +35,7 @@ struct Array {
   T* data_as() const {
     return reinterpret_cast<T*>(data());
   }
-  Array with(Layout view) const { return Array{storage, std::move(view), dtype}; }
+  Array with(const Layout& view) const { return Array{storage, view, dtype}; }
 };
 
 // Whether writing `a` may change what is read through `b`.

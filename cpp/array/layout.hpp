@@ -226,6 +226,8 @@ struct Layout {
   std::int64_t offset = 0;  // elements from the start of the storage to the first element
   std::int64_t size = 1;    // product of shape
 
+  Layout() {}  // not an aggregate: see Array
+
   int ndim() const { return shape.size(); }
 
   // Row-major, offset zero.
@@ -373,6 +375,14 @@ inline Layout permute(const Layout& in, const Dims& axes) {
     out.shape[i] = in.shape[static_cast<int>(axes[i])];
     out.strides[i] = in.strides[static_cast<int>(axes[i])];
   }
+  return out;
+}
+
+// Dense, with the dimensions in memory in the order given, the slowest first.
+inline Layout dense_in_order(const Dims& shape, const Dims& order) {
+  Layout out = Layout::contiguous(shape);
+  const Dims strides = Layout::contiguous(permute(out, order).shape).strides;
+  for (int i = 0; i < order.size(); ++i) out.strides[static_cast<int>(order[i])] = strides[i];
   return out;
 }
 

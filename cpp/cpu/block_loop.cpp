@@ -262,6 +262,8 @@ class BlockLoop {
     streamed_ =
         total_ * itemsize(operands[out_].memory) >= stream_from && plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
+    // Nor where it is small beside what is read: the pieces cost more than its lines.
+    streamed_ &= bytes_per_element_ <= 16 * itemsize(operands[out_].memory);
 
     for (int k = 0; k <= out_; ++k) {
       stride_[k] = plan.stride[k];
@@ -606,12 +608,14 @@ class BlockLoop {
     // pieces of their rows.
     const bool large = transposed && this->large();
     const std::int64_t tile = large ? 512 / tiled : std::max(8, line_bytes / tiled);
-    const bool smaller = !transposed && stepped();
-    const Grid grid(plan_,
-                    large     ? tile * (1024 / largest_)
-                    : smaller ? 2 * packed_bytes / largest_
-                              : block_,
-                    tile);
+    // Small ones in boxes of 24 KiB: with 8 KiB 257 × 257 of them take a seventh longer.
+    std::int64_t budget = large        ? tile * (1024 / largest_)
+                          : transposed ? 3 * block_
+                          : stepped()  ? 2 * packed_bytes / largest_
+                                       : block_;
+    // Constants are a block long: so are the rows at most.
+    if (transposed) budget = std::min(budget, std::min(tile, plan_.size[plan_.tile_dim]) * block_);
+    const Grid grid(plan_, budget, tile);
     const std::int64_t elements_per_block = grid.elements_per_block();
     const std::int64_t chunk =
         large ? 1 << 17 : std::min<std::int64_t>(16384, parallel_grain / element_cost_bytes_);

@@ -11,24 +11,40 @@ namespace arrayx::cpu {
 
 namespace {
 
-// Few elements that lie in memory as they are counted need no plan, which would cost most of the
-// call; false for all others.
+// Few elements need no plan, which would cost most of the call, where they lie in memory as they
+// are counted or have at most two dimensions and the dtype of the result; false for all others.
 bool copy_few(const Operand& in, const Operand& out) {
   constexpr std::int64_t most_bytes = 4096;
-  const std::int64_t n = out.layout->size;
-  const int size = itemsize(out.dtype);
-  if (n > most_bytes / size || !out.layout->is_contiguous()) return false;
-  if (in.host_scalar) {
-    if (in.dtype != out.dtype) return false;
-    kernels().copy[item_class(size)](in.data, {0, 0}, out.data, {0, size}, 1, n);
+  const Layout& to = *out.layout;
+  const std::int64_t n = to.size;
+  const int size = itemsize(out.dtype), ndim = to.ndim();
+  if (n > most_bytes / size) return false;
+  if (in.dtype != out.dtype) {
+    if (in.host_scalar || !to.is_contiguous() || !in.layout->is_contiguous()) return false;
+    const void* from = in.data;
+    if (n > 0) {
+      kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)](&from, out.data, n);
+    }
     return true;
   }
-  if (!in.layout->is_contiguous()) return false;
-  if (in.dtype == out.dtype) {
+  const bool contiguous = to.is_contiguous();
+  if (contiguous && !in.host_scalar && in.layout->is_contiguous()) {
     std::memcpy(out.data, in.data, static_cast<std::size_t>(n * size));
-  } else if (n > 0) {
-    const void* from = in.data;
-    kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)](&from, out.data, n);
+    return true;
+  }
+  const CopyKernel kernel = kernels().copy[item_class(size)];
+  if (contiguous && in.host_scalar) {
+    kernel(in.data, {0, 0}, out.data, {0, size}, 1, n);
+    return true;
+  }
+  if (ndim < 1 || ndim > 2) return false;
+  const auto step = [&](const Operand& x, int axis) {
+    return x.host_scalar || axis < 0 ? 0 : x.layout->strides[axis] * size;
+  };
+  if (n > 0) {
+    kernel(in.data, {step(in, ndim - 2), step(in, ndim - 1)}, out.data,
+           {step(out, ndim - 2), step(out, ndim - 1)}, ndim == 2 ? to.shape[0] : 1,
+           to.shape[ndim - 1]);
   }
   return true;
 }

@@ -75,6 +75,11 @@ class CpuBackend final : public Backend {
   void scatter(const Operand& in, const Operand& offsets, const Operand& out) override {
     cpu::scatter(in, offsets, out);
   }
+  std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, std::int64_t n,
+                                      std::int64_t stride, const Operand& out,
+                                      std::int64_t* bad) override {
+    return cpu::scatter_indexed(in, index, n, stride, out, bad);
+  }
   bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                           const Operand& offsets, std::int64_t* bad) override {
     return cpu::accumulate_offsets(index, n, stride, offsets, bad);
@@ -95,6 +100,9 @@ class CpuBackend final : public Backend {
 
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     cpu::matmul(a, b, out);
+  }
+  bool cross(const Operand& a, const Operand& b, const Operand& out) override {
+    return cpu::cross(a, b, out);
   }
   std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) override {
     return cpu::solve(a, b, out);

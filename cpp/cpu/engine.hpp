@@ -31,6 +31,8 @@ bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
                     const Operand& out, std::int64_t* bad);
 void compress(const Operand& in, const Operand& mask, const Operand& out);
 void scatter(const Operand& in, const Operand& offsets, const Operand& out);
+std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, std::int64_t n,
+                                    std::int64_t stride, const Operand& out, std::int64_t* bad);
 bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                         const Operand& offsets, std::int64_t* bad);
 std::int64_t count_nonzero(const Operand& in);
@@ -42,6 +44,8 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
                   const Operand& out);
 // ---- matmul.cpp
 void matmul(const Operand& a, const Operand& b, const Operand& out);
+// ---- cross.cpp
+bool cross(const Operand& a, const Operand& b, const Operand& out);
 // ---- linalg.cpp
 std::int64_t solve(const Operand& a, const Operand& b, const Operand& out);
 std::int64_t inverse(const Operand& a, const Operand& out);

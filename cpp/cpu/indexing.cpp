@@ -161,79 +161,12 @@ i64 count_row(const char* p, i64 stride, i64 n) {
   return total;
 }
 
-// What nonzero_bytes() gave: how many ones, and the bytes as bits.
-i64 count_of(u64 ones) {
-  return static_cast<i64>(ones * 0x0101010101010101 >> 56);
-}
-u64 bits_of(u64 ones) {
-  return ones * 0x0102040810204080 >> 56;
-}
-
-// The positions of the ones of a byte, in front.
-template <class T>
-struct PositionsOfOnes {
-  alignas(64) T of[256][8] = {};
-  constexpr PositionsOfOnes() {
-    for (int byte = 0; byte < 256; ++byte) {
-      for (int bit = 0, found = 0; bit < 8; ++bit) {
-        if (byte >> bit & 1) of[byte][found++] = static_cast<T>(bit);
-      }
-    }
-  }
-};
-template <class T>
-constexpr PositionsOfOnes<T> positions_of_ones;
-
-// Writes base plus the position of each of the n bytes at p that is not zero; there is room for
-// `room` such, which may be written even where there are fewer. Returns how many there are.
-i64 positions_of_bytes(const char* p, i64 n, i64 base, char* out, i64 room) {
-  typedef i64 Pair __attribute__((vector_size(16)));
-  i64 found = 0, i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const u64 word = load<u64>(p + i);
-    if (word == 0) continue;
-    u64 ones = nonzero_bytes(word);
-    if (found + 8 <= room) {
-      const char* from = reinterpret_cast<const char*>(positions_of_ones<i64>.of[bits_of(ones)]);
-      char* to = out + found * 8;
-      const Pair first = Pair{base + i, base + i};
-      for (int k = 0; k < 64; k += 16) store<Pair>(to + k, load<Pair>(from + k) + first);
-      found += count_of(ones);
-    } else {
-      for (; ones != 0; ones &= ones - 1) {
-        store(out + found++ * 8, base + i + std::countr_zero(ones) / 8);
-      }
-    }
-  }
-  for (; i < n; ++i) {
-    if (p[i] != 0) store(out + found++ * 8, base + i);
-  }
-  return found;
-}
-
 // Positions of the non-zero elements among at most 2**16; room for eight more than there are.
 template <class T>
 i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions) {
-  i64 found = 0, i = 0;
-  if constexpr (sizeof(T) == 1) {
-    if (stride == 1) {
-      for (; i + 8 <= n; i += 8) {
-        const u64 word = load<u64>(p + i);
-        if (word == 0) continue;
-        const u64 nonzero = nonzero_bytes(word);
-        const std::uint16_t* ones = positions_of_ones<std::uint16_t>.of[bits_of(nonzero)];
-        constexpr u64 each = 0x0001000100010001;
-        for (int half = 0; half < 2; ++half) {
-          u64 four;
-          std::memcpy(&four, ones + 4 * half, sizeof four);
-          four += each * static_cast<u64>(i);
-          std::memcpy(positions + found + 4 * half, &four, sizeof four);
-        }
-        found += count_of(nonzero);
-      }
-    }
-  }
-  for (; i < n; ++i) {
+  if (sizeof(T) == 1 && stride == 1) return kernels().positions[0](p, n, 0, positions, n + 8);
+  i64 found = 0;
+  for (i64 i = 0; i < n; ++i) {
     positions[found] = static_cast<std::uint16_t>(i);
     found += is_nonzero<T>(p + i * stride);
   }
@@ -341,6 +274,18 @@ struct Part {
   bool has(i64 place) const { return ((place >> part_bits) & (parts - 1)) == number; }
 };
 
+// run(divided, part) on as many threads as pay for so many bytes that are written. Equal offsets
+// are of one part, so the last of them wins whoever writes it. Each thread reads all offsets, which
+// pays from 1 MiB on.
+template <class Run>
+void scatter_by_parts(i64 written, Run&& run) {
+  int threads = 1;
+  while (2 * threads <= thread_count() && written >= 2 * threads * parallel_grain) threads *= 2;
+  if (threads == 1) return run(std::false_type(), Part{});
+  parallel_for(threads, threads * parallel_grain,
+               [&](i64 number) { run(std::true_type(), Part{number, threads}); });
+}
+
 template <bool divided, class T>
 void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row,
                   Part part) {
@@ -446,6 +391,57 @@ template <class T, class I>
   ARRAYX_UNROLL_4
   for (; j < count; ++j) pick(j);
   return wrong;
+}
+
+// Whether one of `count` contiguous indices is not in [-n, n), or [0, n) if unsigned: by signs,
+// since the baseline's vectors cannot compare 64 bits.
+template <class I>
+bool any_out_of_bounds(const char* index, i64 count, i64 n) {
+  constexpr i64 width = 8;
+  typedef I Indices __attribute__((vector_size(width * sizeof(I))));
+  typedef u64 Lanes __attribute__((vector_size(width * 8)));
+  const u64 below = std::is_signed_v<I> ? static_cast<u64>(n) : 0, last = static_cast<u64>(n) - 1;
+  Lanes negative{};
+  u64 rest = 0;
+  i64 j = 0;
+  for (; j + width <= count; j += width) {
+    Indices some;
+    std::memcpy(&some, index + j * i64(sizeof(I)), sizeof some);
+    const Lanes i = __builtin_convertvector(some, Lanes);
+    negative |= (i + below) | (last - i);
+  }
+  for (; j < count; ++j) {
+    const u64 i = static_cast<u64>(load<I>(index + j * i64(sizeof(I))));
+    rest |= (i + below) | (last - i);
+  }
+  for (i64 lane = 0; lane < width; ++lane) rest |= negative[lane];
+  return static_cast<i64>(rest) < 0;
+}
+
+// Writes contiguous items at p, or the only one there, to where contiguous indices, known to be in
+// bounds, say: index times `stride` bytes from q on.
+template <bool divided, bool one_item, class T, class I>
+void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 stride, Part part) {
+  const T only = load<T>(p);
+  T spare;
+  const auto put = [&](i64 j) {
+    const auto i = static_cast<i64>(normalised(load<I>(index + j * i64(sizeof(I))), n));
+    const i64 place = i * stride;
+    char* to = q + place;
+    if constexpr (divided) {  // no branch: whose turn it is cannot be guessed
+      const auto mine = -static_cast<std::uintptr_t>(part.has(place));
+      const auto there = reinterpret_cast<std::uintptr_t>(to);
+      const auto aside = reinterpret_cast<std::uintptr_t>(&spare);
+      to = reinterpret_cast<char*>((there & mine) | (aside & ~mine));
+    }
+    if constexpr (one_item) {
+      store(to, only);
+    } else {
+      store(to, load<T>(p + j * i64(sizeof(T))));
+    }
+  };
+  ARRAYX_UNROLL_4
+  for (i64 j = 0; j < count; ++j) put(j);
 }
 
 // The first index in row-major order that is out of bounds, where there is one.
@@ -556,21 +552,47 @@ void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
         scatter_rows<divided, T>(o, p, q, rows, last - first, step, row, part);
       });
     };
-    // Equal offsets are of one part, so the last of them wins whoever writes it. Each thread reads
-    // all offsets, which pays from 1 MiB on.
-    const i64 written = checked_size(shape) * bytes;
-    int threads = 1;
-    while (2 * threads <= thread_count() && written >= 2 * threads * parallel_grain) threads *= 2;
-    if (threads == 1) {
-      for (i64 chunk = 0; chunk < cut.chunks; ++chunk) run(std::false_type(), chunk, {});
-    } else {
-      parallel_for(threads, threads * parallel_grain, [&](i64 number) {
-        for (i64 chunk = 0; chunk < cut.chunks; ++chunk) {
-          run(std::true_type(), chunk, {number, threads});
+    scatter_by_parts(checked_size(shape) * bytes, [&](auto divided, Part part) {
+      for (i64 chunk = 0; chunk < cut.chunks; ++chunk) run(divided, chunk, part);
+    });
+  });
+}
+
+std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, i64 n, i64 stride,
+                                    const Operand& out, i64* bad) {
+  const i64 count = index.layout->size;
+  if (out.layout->ndim() != 0 || !index.layout->is_contiguous()) return std::nullopt;
+  if (!in.host_scalar && !in.layout->is_contiguous()) return std::nullopt;
+  bool in_bounds = true;
+  dispatch(index.dtype, [&](auto example) {
+    using I = decltype(example);
+    if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) {
+      constexpr i64 per_chunk = chunk_elements;
+      std::atomic<bool> failed{false};
+      parallel_for((count + per_chunk - 1) / per_chunk, count, [&](i64 chunk) {
+        const char* p = index.data + chunk * per_chunk * i64(sizeof(I));
+        if (any_out_of_bounds<I>(p, std::min(per_chunk, count - chunk * per_chunk), n)) {
+          failed.store(true, std::memory_order_relaxed);
         }
+      });
+      if (failed) {
+        in_bounds = false;
+        *bad = first_out_of_bounds<I>(index, n);
+        return;
+      }
+      dispatch_item(itemsize(out.dtype), [&](auto item) {
+        using T = decltype(item);
+        constexpr i64 bytes = sizeof(T);
+        // Each thread places all, so that only cache misses are shared: that pays late.
+        scatter_by_parts(count * bytes / 16, [&](auto divided, Part part) {
+          const auto put =
+              in.host_scalar ? put_run<divided, true, T, I> : put_run<divided, false, T, I>;
+          put(index.data, in.data, out.data, count, n, stride * bytes, part);
+        });
       });
     }
   });
+  return in_bounds;
 }
 
 bool accumulate_offsets(const Operand& index, i64 n, i64 stride, const Operand& offsets, i64* bad) {
@@ -887,7 +909,7 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
             const i64 n = std::min(block, last - j);
             if (sizeof(T) == 1 && ndim == 1 && step == 1) {
               char* to = columns[0] + at_column * 8;
-              at_column += positions_of_bytes(p + j, n, j, to, end - at_column);
+              at_column += kernels().positions[1](p + j, n, j, to, end - at_column);
               continue;
             }
             const i64 found = positions_in_row<T>(p + j * step, step, n, positions);

@@ -30,6 +30,7 @@ namespace {
     level::fill_matmul(table);       \
     level::fill_fft(table);          \
     level::fill_linalg(table);       \
+    level::fill_indexing(table);     \
     return table;                    \
   }()
 

@@ -102,6 +102,11 @@ struct MatmulJob {
 using MatmulKernel = void (*)(const MatmulJob& job);
 inline constexpr std::int64_t matmul_depth = 256;  // the largest k, for packing b
 
+// Writes base plus the position of each of the n bytes at p that is not zero; there is room for
+// `room` such, which may be written even where there are fewer. Returns how many there are.
+using PositionsKernel = std::int64_t (*)(const char* p, std::int64_t n, std::int64_t base,
+                                         void* out, std::int64_t room);
+
 struct FftKernels;          // see kernels/fft_kernels.hpp
 struct SmallMatrixKernels;  // see kernels/small_matrices.hpp
 
@@ -124,6 +129,7 @@ struct KernelTable {
   ValuesKernel values[4][4] = {};
   KeyRangeKernel key_range[4] = {};
   ShortSortKernel short_sort[4] = {};  // none where vectors are narrow
+  PositionsKernel positions[2] = {};   // of 16 and of 64 bits
   MatmulKernel matmul[dtype_count] = {};
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64
@@ -147,6 +153,7 @@ const KernelTable& kernels();
   void fill_matmul(KernelTable& table);       \
   void fill_fft(KernelTable& table);          \
   void fill_linalg(KernelTable& table);       \
+  void fill_indexing(KernelTable& table);     \
   }
 ARRAYX_DECLARE_LEVEL(baseline)
 ARRAYX_DECLARE_LEVEL(avx2)

@@ -594,7 +594,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
     argsort_complex<T>(in, out, n, descending, threads, scratch);
   } else {
     const auto identity = [&](i64 first, i64 last) {
-      for (i64 i = first; i < last; ++i) out[i] = i;
+      kernels().integer_range[3](out + first, static_cast<u64>(first), 1, last - first);
     };
     if (n > short_sort_bytes && in_order<T>(in, n, descending, identity)) return;
     using K = Key<T>;

@@ -163,9 +163,26 @@ Array next_float16(const Value& x1, const Value& x2, Device device) {
   return astype(apply(Op::where, {apart, moved, stays}), DType::float16, false);
 }
 
+// Whether op(x, exponent) is a square: x * x, which is rounded correctly, at an eighth of what a
+// power costs. Of complex numbers a product cancels where a power does not.
+bool is_square(Op op, DType x, const Scalar& exponent) {
+  if (op != Op::pow || is_complex(x) || scalar_dtype(exponent, x) != x) return false;
+  return exponent.kind == Kind::signed_ ? exponent.integer == 2
+                                        : exponent.kind == Kind::real && exponent.number == 2.0;
+}
+bool is_square(Op op, const Value& x, const Value& exponent) {
+  const Array* const array = std::get_if<Array>(&x);
+  const Scalar* const scalar = std::get_if<Scalar>(&exponent);
+  return array && scalar && is_square(op, array->dtype, *scalar);
+}
+
 }  // namespace
 
 Array elementwise(Op op, std::span<const Value> args) {
+  if (args.size() == 2 && is_square(op, args[0], args[1])) {
+    const Value factors[] = {args[0], args[0]};
+    return elementwise(Op::multiply, factors);
+  }
   Resolved r;
   resolve(op, args, r);
   if (op == Op::nextafter && r.dtype == DType::float16) {
@@ -251,6 +268,10 @@ bool elementwise_fast(Op op, const Array* const* inputs, int count, Array& out) 
 
 bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool scalar_first,
                              Array& out) {
+  if (!scalar_first && is_square(op, x.dtype, scalar)) {
+    const Array* const factors[] = {&x, &x};
+    return elementwise_fast(Op::multiply, factors, 2, out);
+  }
   alignas(64) char repeated[repeated_bytes];
   if (!repeat_scalar(op, x, scalar, repeated)) return false;
   const void* data[2] = {x.data(), repeated};
@@ -260,6 +281,9 @@ bool elementwise_fast_scalar(Op op, const Array& x, const Scalar& scalar, bool s
 }
 
 bool elementwise_fast_in_place(Op op, const Array& x, const Array* other, const Scalar* scalar) {
+  if (scalar && is_square(op, x.dtype, *scalar)) {
+    return elementwise_fast_in_place(Op::multiply, x, &x, nullptr);
+  }
   if (!x.writable() || result_dtype(op, x.dtype) != x.dtype) return false;
   alignas(64) char repeated[repeated_bytes];
   const void* data[2] = {x.data(), repeated};
@@ -275,6 +299,7 @@ bool elementwise_fast_in_place(Op op, const Array& x, const Array* other, const 
 }
 
 void elementwise_in_place(Op op, const Array& x, const Value& other) {
+  if (is_square(op, x, other)) return elementwise_in_place(Op::multiply, x, x);
   check_writable(x, "the array on the left of an in-place operator");
   Resolved r;
   Value args[] = {x, other};

@@ -30,10 +30,30 @@ void check_length(const char* function, const char* argument, std::int64_t n, in
               x.shape(), "; a transform has at least 1 element");
 }
 
-Array with_length(const Array& x, int axis, std::int64_t n, DType dtype) {
+// Uninitialised, in the order of dimensions that the engine asks for.
+Array empty_in_order(const Dims& shape, DType dtype, const Dims& order, Device device) {
+  Array out = empty(shape, dtype, device);
+  if (!order.empty()) out.layout = dense_in_order(shape, order);
+  return out;
+}
+
+// For a transform of n elements along an axis of x, where `size` of them result.
+Array result_along(const Array& x, int axis, std::int64_t n, std::int64_t size, DType dtype) {
   Dims shape = x.shape();
   shape[axis] = n;
-  return empty(shape, dtype, x.device());
+  check_shape(shape);
+  const Dims order = backend_of(x).fft_order(x.dtype, dtype, shape, {&axis, 1});
+  shape[axis] = size;
+  return empty_in_order(shape, dtype, order, x.device());
+}
+
+// For transforms over axes of z that keep their sizes: z itself, if it is the caller's own and lies
+// as the engine would have it.
+Array result_over(const Array& z, bool own, std::span<const int> axes) {
+  const Dims order = backend_of(z).fft_order(z.dtype, z.dtype, z.shape(), axes);
+  const Layout in_order = order.empty() ? z.layout : permute(z.layout, order);
+  if (own && in_order.is_contiguous()) return z;
+  return empty_in_order(z.shape(), z.dtype, order, z.device());
 }
 
 // The factor of a transform of n elements in all; undone says that it is one that `backward`
@@ -44,17 +64,17 @@ double scale_of(Norm norm, double n, bool undone) {
 }
 
 Array complex_transform(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
-  const Array out = with_length(x, axis, n, x.dtype);
+  const Array out = result_along(x, axis, n, n, x.dtype);
   backend_of(x).fft(x, out, axis, inverse, scale);
   return out;
 }
 Array from_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
-  const Array out = with_length(x, axis, n / 2 + 1, complex_dtype(x.dtype));
+  const Array out = result_along(x, axis, n, n / 2 + 1, complex_dtype(x.dtype));
   backend_of(x).rfft(x, out, n, axis, inverse, scale);
   return out;
 }
 Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
-  const Array out = with_length(x, axis, n, real_dtype(x.dtype));
+  const Array out = result_along(x, axis, n, n, real_dtype(x.dtype));
   backend_of(x).irfft(x, out, axis, inverse, scale);
   return out;
 }
@@ -133,23 +153,25 @@ bool keeps_sizes(const Array& z, const Grid& grid, int count) {
 }
 
 // Complex transforms over the first `count` axes, the last first. Into z where it is this
-// function's own, as it is after the first of them, and keeps its size.
+// function's own, as it is after the first of them, and keeps its size and its layout.
 Array several(Array z, bool own, const Grid& grid, int count, bool inverse, double scale) {
   if (count > 1 && keeps_sizes(z, grid, count)) {
     const std::vector<int> axes(grid.axes.begin(), grid.axes.begin() + count);
-    const Array out = own ? z : empty(z.shape(), z.dtype, z.device());
+    const Array out = result_over(z, own, axes);
     backend_of(z).fftn(z, out, axes, inverse, scale);
     return out;
   }
   for (int i = count - 1; i >= 0; --i) {
     const int axis = static_cast<int>(grid.axes[i]);
     const double factor = i == 0 ? scale : 1;
-    if (own && grid.lengths[i] == z.shape()[axis]) {
-      backend_of(z).fft(z, z, axis, inverse, factor);
+    if (grid.lengths[i] == z.shape()[axis]) {
+      const Array out = result_over(z, own, {&axis, 1});
+      backend_of(z).fft(z, out, axis, inverse, factor);
+      z = out;
     } else {
       z = complex_transform(z, grid.lengths[i], axis, inverse, factor);
-      own = true;
     }
+    own = true;
   }
   return z;
 }

@@ -244,17 +244,25 @@ Array gathered(const Array& x, const Selection& s) {
   return out;
 }
 
+// The first element as an operand of rank 0: the slab of a one-dimensional array.
+Operand first_element(const Array& x) {
+  static const Layout element;
+  Operand first;
+  first.data = x.data();
+  first.layout = &element;
+  first.dtype = x.dtype;
+  return first;
+}
+
 // x[index] for a one-dimensional x: nothing that a Selection would say. False when the engine has
 // no such loop.
 bool picked(const Array& x, const Array& index, Array& out) {
   if (x.ndim() != 1) return false;
   check_same_device(x, index);
   out = empty(index.shape(), x.dtype, x.device());
-  Layout element;
-  element.offset = x.layout.offset;
   std::int64_t bad = 0;
   const std::optional<bool> done =
-      backend_of(x).gather_indexed(x.with(element), index, x.size(), x.strides()[0], out, &bad);
+      backend_of(x).gather_indexed(first_element(x), index, x.size(), x.strides()[0], out, &bad);
   if (done && !*done) {
     PickedAxis p;
     p.index = index;
@@ -312,6 +320,30 @@ bool assign_where(const Array& x, std::span<const IndexItem> key, const Operand&
   return true;
 }
 
+// x[index] = one value, or one for each index, for a one-dimensional x. False when the key or the
+// value is of another kind, or the engine has no such loop.
+bool scattered(const Array& x, std::span<const IndexItem> key, const Element* element,
+               const Array* array) {
+  if (x.ndim() != 1 || key.size() != 1 || key[0].kind != Kind::array) return false;
+  if (!is_integer(key[0].array.dtype)) return false;
+  if (!element && array->shape() != key[0].array.shape()) return false;
+  check_same_device(x, key[0].array);
+  const auto apart = [&x](const Array& a) { return may_overlap(x, a) ? copy(a) : a; };
+  const Array index = apart(key[0].array);
+  const Array source = element ? Array() : apart(astype(*array, x.dtype, false));
+  std::int64_t bad = 0;
+  const std::optional<bool> done =
+      backend_of(x).scatter_indexed(element ? Operand(*element) : Operand(source), index, x.size(),
+                                    x.strides()[0], first_element(x), &bad);
+  if (done && !*done) {
+    PickedAxis p;
+    p.index = index;
+    p.size = x.size();
+    out_of_bounds(p, bad);
+  }
+  return done.has_value();
+}
+
 void check_index_array(const char* function, const Array& x, const Array& indices) {
   check_kind(function, "indices", indices.dtype, kinds::integer);
   check_same_device(x, indices);
@@ -343,7 +375,9 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   Element element;
   if (scalar) element = cast_element(*scalar, x.dtype);
   if (array && array->ndim() == 0) element = item(astype(*array, x.dtype, false));
-  if ((scalar || array->ndim() == 0) && assign_where(x, key, element)) return;
+  const bool one_value = scalar || array->ndim() == 0;
+  if (one_value && assign_where(x, key, element)) return;
+  if (scattered(x, key, one_value ? &element : nullptr, array)) return;
 
   const Selection s = select(x, key);
   if (!s.has_arrays) {

@@ -532,6 +532,13 @@ Array cross(const Array& x1, const Array& x2, std::int64_t axis) {
     value_error("cross: the vectors must have 3 elements; along axis ", axis, " shapes ",
                 x1.shape(), " and ", x2.shape(), " have ", size(x1), " and ", size(x2));
   }
+  const DType dtype = promote(x1.dtype, x2.dtype);
+  const Array out = empty(broadcast_shapes(x1.shape(), x2.shape()), dtype, x1.device());
+  const auto vectors_last = [&](const Array& x) {
+    const Array whole = astype(x, dtype, false);
+    return moveaxis(whole.with(broadcast_to(whole.layout, out.shape())), Dims{axis}, Dims{-1});
+  };
+  if (backend_of(out).cross(vectors_last(x1), vectors_last(x2), vectors_last(out))) return out;
   const auto component = [axis](const Array& x, int i) {
     return x.with(index_axis(x.layout, static_cast<int>(x.ndim() + axis), i));
   };

@@ -234,8 +234,12 @@ Array mean(const Array& x, const OptionalAxes& axes, bool keepdims) {
   check_kind("mean", "x", x.dtype, kinds::floating);
   const Reduced r(x, axes, keepdims);
   const DType compute = compute_dtype(x.dtype);
-  const Array total = run(x, Reduction::sum, compute, compute, r);
   const double n = static_cast<double>(r.n);
+  if (x.device().type != DeviceType::cpu && x.size() > 0) {
+    const Array out = empty(r.kept, x.dtype, x.device());
+    if (backend_of(x).mean(x, r.span(), n, out)) return shaped(out, r);
+  }
+  const Array total = run(x, Reduction::sum, compute, compute, r);
   if (!is_complex(x.dtype)) return shaped(divided(total, n, compute, x.dtype), r);
   // Part by part: a complex division by a real number would turn infinities into NaN.
   Array parts = total;

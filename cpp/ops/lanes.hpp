@@ -299,6 +299,11 @@ template <class V>
 ARRAYX_HD V at_least(V x, V limit) {
   return select(limit > x, limit, x);
 }
+// 1 / x to 13 bits or better, whatever is fastest: for one step of Newton's.
+template <class V>
+ARRAYX_HD V near_inverse(V x) {
+  return splat<V>(1) / x;
+}
 template <class V>
 ARRAYX_HD mask_t<V> is_nan(V x) {
   return x != x;

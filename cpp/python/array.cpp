@@ -463,6 +463,8 @@ void bind_array(pybind11::module_& module) {
   array_type.tp_hash = PyObject_HashNotImplemented;
   array_type.tp_richcompare = array_compare;
   array_type.tp_iter = array_iterate;
+  // No tp_getattro that knows the commonest names: it halves what they cost, but with one Python
+  // makes an object for every call of a method, and x.item() takes 60 ns instead of 25.
   array_type.tp_getset = attributes;
   array_type.tp_methods = methods;
   array_type.tp_as_number = &array_as_number;

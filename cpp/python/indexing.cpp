@@ -1,6 +1,7 @@
 // Subscripts, iteration and membership of Array: Python's keys become the frontend's IndexItems.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "array_type.hpp"
@@ -121,18 +122,29 @@ IndexItem parse_item(PyObject* object, Device device) {
   return item;
 }
 
-std::vector<IndexItem> parse_key(PyObject* key, Device device) {
-  std::vector<IndexItem> items;
-  if (!PyTuple_Check(key)) {
-    items.push_back(parse_item(key, device));
-    return items;
+// The items of a key; most keys have one, which needs no vector.
+class Key {
+ public:
+  Key(PyObject* key, Device device) {
+    if (!PyTuple_Check(key)) {
+      only_ = parse_item(key, device);
+      return;
+    }
+    several_.reserve(PyTuple_GET_SIZE(key));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+      several_.push_back(parse_item(PyTuple_GET_ITEM(key, i), device));
+    }
+    items_ = several_;
   }
-  items.reserve(PyTuple_GET_SIZE(key));
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
-    items.push_back(parse_item(PyTuple_GET_ITEM(key, i), device));
-  }
-  return items;
-}
+  Key(const Key&) = delete;
+  Key& operator=(const Key&) = delete;
+  std::span<const IndexItem> items() const { return items_; }
+
+ private:
+  IndexItem only_;
+  std::vector<IndexItem> several_;
+  std::span<const IndexItem> items_{&only_, 1};
+};
 
 // The place along an axis that an int names, in elements from the axis' first.
 std::int64_t place_of(const Array& x, PyObject* key, int axis) {
@@ -229,23 +241,16 @@ bool simple_view(const Array& x, PyObject* key, Layout& view) {
   return true;
 }
 
-PyObject* general_subscript(const Array& x, PyObject* key) {
-  IndexItem only;
-  std::vector<IndexItem> several;
-  std::span<const IndexItem> items(&only, 1);
-  if (PyTuple_Check(key)) {
-    items = several = parse_key(key, x.device());
-  } else {
-    only = parse_item(key, x.device());
-  }
+PyObject* general_subscript(const Array& x, PyObject* object) {
+  const Key key(object, x.device());
   std::int64_t work = 0;
-  for (const IndexItem& item : items) {
+  for (const IndexItem& item : key.items()) {
     if (item.kind == IndexItem::Kind::array) work = x.nbytes() + item.array.nbytes();
   }
   Array out;
   {
     WithoutGil guard(work);
-    out = get_item(x, items);
+    out = get_item(x, key.items());
   }
   return wrap(std::move(out));
 }
@@ -253,7 +258,18 @@ PyObject* general_subscript(const Array& x, PyObject* key) {
 PyObject* subscript(PyObject* self, PyObject* key) {
   try {
     const Array& x = array_of(self);
-    if (is_array(key)) return general_subscript(x, key);
+    if (is_array(key)) {
+      const Array& index = array_of(key);
+      if (x.ndim() == 0 || index.ndim() == 0 || !is_integer(index.dtype)) {
+        return general_subscript(x, key);
+      }
+      Array out;
+      {
+        WithoutGil guard(x.nbytes() + index.nbytes());
+        out = take(x, index, 0);
+      }
+      return wrap(std::move(out));
+    }
     NewView view(self);
     if (names_element(x, key, view.layout().offset) || simple_view(x, key, view.layout())) {
       return view.release();
@@ -281,56 +297,88 @@ bool assign_simple(const Array& x, const Layout& view, const Scalar* scalar, con
   return true;
 }
 
-// x[key] = scalar where the key names one element of an array on the CPU, of a dtype that the
-// scalar does not change.
-bool assign_element(const Array& x, PyObject* key, const Scalar& scalar) {
-  std::int64_t offset;
-  if (x.device().type != DeviceType::cpu || !names_element(x, key, offset)) return false;
-  check_writable(x, "the array");
-  if (scalar_dtype(scalar, x.dtype) != x.dtype) return false;
-  const Element element = to_element(scalar, x.dtype);
-  dispatch(x.dtype, [&](auto example) {  // so that each copy is of a constant number of bytes
-    using T = decltype(example);
-    std::memcpy(static_cast<T*>(x.storage->data) + offset, element.bytes, sizeof(T));
-  });
+// A float or an int as a T, as to_element() makes it; false for what that may refuse, for
+// subclasses and for dtypes that the number would change.
+template <class T>
+bool exact_number(PyObject* object, T& out) {
+  if constexpr (is_integer(dtype_of<T>) || is_real_floating(dtype_of<T>)) {
+    if (PyLong_CheckExact(object)) {
+      int overflow;
+      const std::int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+      if (overflow != 0) return false;
+      if constexpr (is_integer(dtype_of<T>)) {
+        out = static_cast<T>(value);
+        return std::in_range<T>(value);
+      } else {
+        out = static_cast<T>(static_cast<double>(value));
+        return true;
+      }
+    }
+    if (is_real_floating(dtype_of<T>) && PyFloat_CheckExact(object)) {
+      out = static_cast<T>(PyFloat_AS_DOUBLE(object));
+      return true;
+    }
+  }
+  return false;
+}
+
+// The object as an item of type T that assigning it writes; false where that takes more than
+// reading it: numbers of other types, arrays of other dtypes, devices or ranks.
+template <class T>
+bool item_from(PyObject* object, T& out) {
+  if (exact_number(object, out)) return true;
+  if (is_array(object)) {
+    const Array& value = array_of(object);
+    if (value.ndim() != 0 || value.dtype != dtype_of<T> || !(value.device() == Device{})) {
+      return false;
+    }
+    std::memcpy(&out, value.data(), sizeof out);
+    return true;
+  }
+  Scalar scalar;
+  if (!number_from(object, scalar) || scalar_dtype(scalar, dtype_of<T>) != dtype_of<T>)
+    return false;
+  out = to_element(scalar, dtype_of<T>).template as<T>();
   return true;
 }
 
-int assign_general(const Array& x, PyObject* key, const Value& value) {
-  Layout layout;
-  std::vector<IndexItem> items;
-  if (!is_array(key) && simple_view(x, key, layout)) {
-    check_writable(x, "the array");  // the view alone does not show that x repeats elements
-    if (assign_simple(x, layout, std::get_if<Scalar>(&value), std::get_if<Array>(&value))) {
-      return 0;
+// x[key] = object where the key names one element of an array on the CPU.
+bool assign_element(const Array& x, PyObject* key, PyObject* object) {
+  std::int64_t offset;
+  if (!(x.device() == Device{}) || !names_element(x, key, offset)) return false;
+  check_writable(x, "the array");
+  return dispatch(x.dtype, [&](auto item) {
+    using T = decltype(item);
+    if (!item_from(object, item)) return false;
+    std::memcpy(static_cast<T*>(x.storage->data) + offset, &item, sizeof item);
+    return true;
+  });
+}
+
+void assign_general(const Array& x, PyObject* object, const Value& value) {
+  if (!is_array(object)) {
+    Layout layout;
+    if (simple_view(x, object, layout)) {
+      check_writable(x, "the array");  // the view alone does not show that x repeats elements
+      const Scalar* scalar = std::get_if<Scalar>(&value);
+      if (assign_simple(x, layout, scalar, std::get_if<Array>(&value))) return;
+      const Array view = x.with(layout);
+      WithoutGil guard(view.nbytes());
+      return set_item(view, {}, value);
     }
-  } else {
-    layout = x.layout;
-    items = parse_key(key, x.device());
   }
-  const Array view = x.with(std::move(layout));
-  WithoutGil guard(view.nbytes());
-  set_item(view, items, value);
-  return 0;
+  const Key key(object, x.device());
+  WithoutGil guard(x.nbytes());
+  set_item(x, key.items(), value);
 }
 
 int assign_subscript(PyObject* self, PyObject* key, PyObject* object) {
   try {
     const Array& x = array_of(self);
     if (!object) type_error("elements of an array cannot be deleted");
-    std::int64_t offset;
-    // What assign_element() does, at three quarters of the cost for the commonest elements.
-    if (PyFloat_CheckExact(object) && x.dtype == DType::float64 &&
-        x.device().type == DeviceType::cpu && names_element(x, key, offset)) {
-      check_writable(x, "the array");
-      const double value = PyFloat_AS_DOUBLE(object);
-      std::memcpy(static_cast<double*>(x.storage->data) + offset, &value, sizeof value);
-      return 0;
-    }
-    Scalar scalar;
-    if (!number_from(object, scalar)) return assign_general(x, key, as_assignable(object, x));
-    if (assign_element(x, key, scalar)) return 0;
-    return assign_general(x, key, scalar);
+    if (assign_element(x, key, object)) return 0;
+    assign_general(x, key, as_assignable(object, x));
+    return 0;
   } catch (...) {
     set_python_error();
     return -1;

@@ -243,8 +243,9 @@ PyObject* to_int(PyObject* self) {
 PyObject* to_float(PyObject* self) {
   try {
     const Array& x = array_of(self);
-    if (x.dtype == DType::float64 && x.ndim() == 0 && x.device().type == DeviceType::cpu) {
-      return PyFloat_FromDouble(*x.data_as<const double>());
+    if (x.ndim() == 0 && x.device().type == DeviceType::cpu) {
+      if (x.dtype == DType::float64) return PyFloat_FromDouble(*x.data_as<const double>());
+      if (x.dtype == DType::float32) return PyFloat_FromDouble(*x.data_as<const float>());
     }
     const Element element = only_element(self, "a float");
     if (is_complex(element.dtype)) {

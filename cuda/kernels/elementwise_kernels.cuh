@@ -1,7 +1,7 @@
 // The kernels of an elementwise operation: packs (every operand in runs of 16 bytes), rows (runs of
 // any length and alignment), strided (element by element, any strides and dtypes) and tiles
-// (operands that are fastest in another dimension than the output come through shared memory), for
-// items of one or two bytes also tiles of words.
+// (operands that are fastest in another dimension than the output come through shared memory), and
+// tiles of packs, for small items.
 #pragma once
 
 #include <type_traits>
@@ -45,6 +45,13 @@ struct Operation {
     } else {
       return memory_t<R>(f(a, b, c));
     }
+  }
+
+  // Sums of bytes or of pairs of bytes by words: the tops take no part in carrying.
+  static constexpr bool has_words = ops::same_type_v<F, ops::Add> && widest <= 2;
+  static __device__ __forceinline__ u32 apply_word(u32 a, u32 b) {
+    constexpr u32 tops = widest == 1 ? 0x80808080 : 0x80008000;
+    return ((a & ~tops) + (b & ~tops)) ^ ((a ^ b) & tops);
   }
 };
 
@@ -149,8 +156,17 @@ __device__ __forceinline__ void apply_packs(const As (&a)[P], const Bs (&b)[O::r
       const Pack<A, N> x = pack_of(a[p]);
       const Pack<B, N> y = pack_of(b[0][p]), z = pack_of(b[C][p]);
       Pack<R, N> r;
+      if constexpr (O::has_words) {
+        u32 v[pack_bytes / 4], w[pack_bytes / 4];
+        memcpy(v, &x, sizeof v);
+        memcpy(w, &y, sizeof w);
 #pragma unroll
-      for (int i = 0; i < N; ++i) r.v[i] = O::apply(x.v[i], y.v[i], z.v[i]);
+        for (int i = 0; i < pack_bytes / 4; ++i) v[i] = O::apply_word(v[i], w[i]);
+        memcpy(&r, v, sizeof v);
+      } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i) r.v[i] = O::apply(x.v[i], y.v[i], z.v[i]);
+      }
       store(p, r);
     }
   }
@@ -434,62 +450,22 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-// ---- tiles of words -----------------------------------------------------------------------------
+// ---- tiles of packs -----------------------------------------------------------------------------
 
-// The items of operations on one or two bytes are moved in words, whatever their alignment, and
-// turned in blocks of as many rows and columns as a word has items.
+// Operations whose items are all of one size: tiles are read in packs along the dimension of the
+// staged operands and written in packs along that of the output, wherever those begin. On an H100
+// items of 8 bytes gain by it in copies, of 16 bytes not at all.
 template <class O>
-inline constexpr bool has_words =
+inline constexpr bool has_pack_tiles =
+    O::widest <= (O::arity == 1 ? 8 : 4) && (O::widest <= 2 || !O::heavy) &&
     sizeof(memory_t<typename O::first>) == sizeof(memory_t<typename O::rest>) &&
     sizeof(memory_t<typename O::first>) == sizeof(memory_t<typename O::result>) &&
-    sizeof(memory_t<typename O::first>) <= 2 &&
     (!O::converts || ops::same_type_v<typename O::first, typename O::result>);
 
-// A warp moves a row of up to 128 bytes at a time, a word each; `p` is where that of this lane
-// would lie, and `rest` how many bytes the row has from there on. A word is read as the aligned
-// ones that it lies in, so that many can be on their way.
-struct Halves {
-  u32 low = 0, high = 0;
-};
-__device__ __forceinline__ u32 shift_of(const char* p) {
-  return u32(reinterpret_cast<u64>(p)) % 4;
-}
-__device__ __forceinline__ Halves load_halves(const char* p, int rest) {
-  const auto* const words = reinterpret_cast<const u32*>(p - shift_of(p));
-  Halves x;
-  if (rest > 0) x.low = words[0];
-  if (int(shift_of(p)) + min(4, rest) > 4) x.high = words[1];
-  return x;
-}
-__device__ __forceinline__ u32 joined(const char* p, Halves x) {
-  return __funnelshift_r(x.low, x.high, 8 * shift_of(p));
-}
-
-// Bytes [from, to) of an aligned word, in items of `Itemsize` bytes where they are not all of it.
-template <int Itemsize>
-__device__ __forceinline__ void store_part(char* p, int from, int to, u32 word) {
-  using Item = std::conditional_t<Itemsize == 1, u8, u16>;
-  if (from == 0 && to >= 4) {
-    *reinterpret_cast<u32*>(p) = word;
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; i += Itemsize) {
-      if (i >= from && i < to) *reinterpret_cast<Item*>(p + i) = Item(word >> 8 * i);
-    }
-  }
-}
-template <int Itemsize>
-__device__ __forceinline__ void store_word(char* p, int rest, u32 word) {
-  const int shift = int(shift_of(p));
-  if (shift == 0) return store_part<Itemsize>(p, 0, rest, word);
-  const int lane = threadIdx.x % warp_size;
-  const u32 before = __shfl_up_sync(whole_warp, word, 1);
-  store_part<Itemsize>(p - shift, lane == 0 ? shift : 0, rest + shift,
-                       __funnelshift_l(before, word, 8 * shift));
-  if (lane == warp_size - 1) {
-    store_part<Itemsize>(p - shift + 4, 0, rest + shift - 4, word >> (32 - 8 * shift));
-  }
-}
+// Small items take more instructions, and hide their latency in more blocks; of others, what is not
+// staged is on its way while the tiles are filled.
+template <class O>
+inline constexpr bool prefetches = O::widest > 2;
 
 // Word j of y has item j of each word of x.
 template <int Per>
@@ -507,110 +483,233 @@ __device__ __forceinline__ void turn(const u32 (&x)[Per], u32 (&y)[Per]) {
   }
 }
 
-// As tiles(): the output has its items one after the other in dimension 0, and so have the operands
-// that are not staged, or they are repeated there; the staged ones have them in dimension 1.
-template <class O>
-__global__ void __launch_bounds__(block_threads)
-    words(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1) {
-  constexpr int size = int(sizeof(memory_t<typename O::result>)), Per = 4 / size;
-  constexpr int K = O::arity + 1, edge = words_row / size, warps = block_threads / warp_size;
-  extern __shared__ __align__(16) unsigned char shared[];
-  const u32 i = blockIdx.x, t1 = tiles0.divide(i), outer = tiles1.divide(t1);
-  const u32 begin0 = (i - t1 * tiles0.divisor) * edge;
-  const u32 begin1 = (t1 - outer * tiles1.divisor) * edge;
-  const int size0 = static_cast<int>(min(u32(edge), loop.dim[0].size.divisor - begin0));
-  const int size1 = static_cast<int>(min(u32(edge), loop.dim[1].size.divisor - begin1));
-  i64 origin[1][K];
-#pragma unroll
-  for (int k = 0; k < K; ++k) {
-    origin[0][k] = begin0 * loop.dim[0].stride[k] + begin1 * loop.dim[1].stride[k];
+// A staged operand's tile in shared memory: a row of packs for each element along the output's
+// dimension, N of which make a granule of the output. Pack q of row r stands in the place of
+// q ^ r / N % 8, so that one column of eight granules lies in all banks.
+template <class M, int N, int Packs>
+struct PackTile {
+  static constexpr int size = int(sizeof(M)), pitch = Packs * pack_bytes;
+  // Columns are taken a word at a time.
+  static constexpr int word = size < 4 ? 4 : size, columns = word / size;
+
+  unsigned char* data;
+
+  __device__ __forceinline__ void put(int row, int q, const Run<M, N>& x) const {
+    uint4 bits;
+    memcpy(&bits, x.w, sizeof bits);
+    *reinterpret_cast<uint4*>(data + row * pitch + (q ^ (row / N & 7)) * pack_bytes) = bits;
   }
+
+  // x[b] = the items of granule g in column b of word w.
+  __device__ __forceinline__ void gather(int g, int w, Run<M, N> (&x)[columns]) const {
+    const unsigned char* const p = data + g * (N * pitch) +
+                                   ((w * word / pack_bytes) ^ (g & 7)) * pack_bytes +
+                                   w * word % pack_bytes;
+    if constexpr (size >= 4) {
+      Pack<M, N> y;
+#pragma unroll
+      for (int i = 0; i < N; ++i) y.v[i] = *reinterpret_cast<const M*>(p + i * pitch);
+      memcpy(x[0].w, &y, sizeof y);
+    } else {
+#pragma unroll
+      for (int i = 0; i < N / columns; ++i) {
+        u32 rows[columns], turned[columns];
+#pragma unroll
+        for (int e = 0; e < columns; ++e) {
+          rows[e] = *reinterpret_cast<const u32*>(p + (i * columns + e) * pitch);
+        }
+        turn<columns>(rows, turned);
+#pragma unroll
+        for (int b = 0; b < columns; ++b) x[b].w[i] = turned[b];
+      }
+    }
+  }
+};
+
+// The last `lead` items of `before` and the first ones of x.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> led(const Run<M, N>& before, const Run<M, N>& x, int lead) {
+  constexpr int size = int(sizeof(M));
+  static_assert(Run<M, N>::words == 4);
+  u32 w[8];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    w[i] = before.w[i];
+    w[4 + i] = x.w[i];
+  }
+  const int bytes = lead * size;
+  if (size <= 8 && (bytes & 8)) {
+#pragma unroll
+    for (int i = 7; i >= 2; --i) w[i] = w[i - 2];
+  }
+  if (size <= 4 && (bytes & 4)) {
+#pragma unroll
+    for (int i = 7; i >= 3; --i) w[i] = w[i - 1];
+  }
+  Run<M, N> r;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    r.w[i] = size < 4 ? __funnelshift_l(w[3 + i], w[4 + i], bytes % 4 * 8) : w[4 + i];
+  }
+  return r;
+}
+
+// Dimension 0 is that of the output's rows, dimension 1 that of the staged operands'. Tiles along
+// dimension 1 follow each other if `crosswise`. Bit k of `aligned`: packs of operand k are aligned,
+// those of one that is not staged where the output's are.
+template <class O>
+__global__ void __launch_bounds__(block_threads, prefetches<O> ? 4 : 5)
+    pack_tiles(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1, u32 aligned,
+               bool crosswise) {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  using R = memory_t<typename O::result>;
+  constexpr int K = O::arity + 1, N = O::lanes, size = int(sizeof(R));
+  constexpr int G = tile_granules<size>, Q = tile_packs<size>;
+  using Tile = PackTile<B, N, Q>;
+  constexpr int C = Tile::columns, H = G / 8, S = Tile::pitch / Tile::word / warp_size;
+  constexpr int step = block_threads / Q, loads = G * N / step;
+  extern __shared__ __align__(16) unsigned char shared[];
+  u32 at0, at1, outer;
+  if (crosswise) {
+    const u32 i = tiles1.divide(blockIdx.x);
+    at1 = blockIdx.x - i * tiles1.divisor;
+    outer = tiles0.divide(i);
+    at0 = i - outer * tiles0.divisor;
+  } else {
+    const u32 i = tiles0.divide(blockIdx.x);
+    at0 = blockIdx.x - i * tiles0.divisor;
+    outer = tiles1.divide(i);
+    at1 = i - outer * tiles1.divisor;
+  }
+  // Where the output's rows begin within packs, a tile's first granule only leads to the second.
+  const bool leads = !(aligned >> (K - 1) & 1);
+  const int first_granule = leads ? int(at0) * (G - 1) - 1 : int(at0) * G;
+  const int begin0 = first_granule * N, begin1 = int(at1) * (Q * N);
+  const int size0 = int(loop.dim[0].size.divisor), size1 = int(loop.dim[1].size.divisor) - begin1;
+  i32 origin[1][K];
+#pragma unroll
+  for (int k = 0; k < K; ++k) origin[0][k] = begin1 * i32(loop.dim[1].stride[k]);
   if (loop.ndim > 2) {
     u32 rest[1] = {outer};
     locate(loop, 2, rest, origin);
   }
-  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-  // Words of a tile stand where neither their rows nor blocks of their columns meet in a bank: word
-  // w of row r at r, w ^ r / Per.
-  u32* tile[K - 1];
-  u32* free = reinterpret_cast<u32*>(shared);
-#pragma unroll
-  for (int k = 0; k < K - 1; ++k) {
-    tile[k] = free;
-    if (loop.access[k] != Access::staged) continue;
-    constexpr int loads = 8;
-    const i64 stride = loop.dim[0].stride[k];
-    const int rest = size1 * size - 4 * lane;
-#pragma unroll 1
-    for (int row = warp * loads; row < size0; row += warps * loads) {
-      const char* const p = loop.data[k] + origin[0][k] + row * stride + 4 * lane;
-      Halves x[loads];
-#pragma unroll
-      for (int j = 0; j < loads; ++j) {
-        if (row + j < size0) x[j] = load_halves(p + j * stride, rest);
-      }
-      u32* const to = free + row * warp_size;
-      const int place = lane ^ row / Per;
-#pragma unroll
-      for (int j = 0; j < loads; ++j) {
-        to[j * warp_size + (place ^ j / Per)] = joined(p + j * stride, x[j]);
-      }
+  const auto row_of = [&](int k, int column) {
+    return loop.data[k] + origin[0][k] + column * i32(loop.dim[1].stride[k]);
+  };
+  // A thread has granules c, c + 8 … of C columns from u C on, and of others warp_size C further.
+  const int c = threadIdx.x % 8, u = threadIdx.x / 8;
+  const auto column_of = [&](int s, int b) { return (u + warp_size * s) * C + b; };
+  const auto granule_of = [&](int s, int h, int b) {
+    const int column = column_of(s, b), at = first_granule + c + 8 * h;
+    Granule g{at * N, 0, min(N, size0 - at * N)};
+    if (leads) {
+      g = granule_at<R, N>(row_of(K - 1, column), at, size0);
+      if (c + 8 * h == 0) g.hi = 0;
     }
-    free += edge * warp_size;
-  }
-  __syncthreads();
-  const int rest = size0 * size - 4 * lane;
-#pragma unroll 1
-  for (int block = warp; block * Per < size1; block += warps) {
-    const int rows = size1 - block * Per;
-    const auto row_of = [&](int k) {
-      return loop.data[k] + origin[0][k] + block * Per * loop.dim[1].stride[k];
-    };
-    u32 x[K - 1][Per];
+    if (column >= size1) g.hi = 0;
+    return g;
+  };
+  const auto load_direct = [&](int k, int s, int h, int b) {
+    if (loop.access[k] == Access::value) {
+      return repeated<B, N>(*reinterpret_cast<const B*>(loop.value[k]));
+    }
+    Run<B, N> x{};
+    const Granule g = granule_of(s, h, b);
+    if (g.hi <= g.lo) return x;
+    const char* const row = row_of(k, column_of(s, b));
+    if (loop.dim[0].stride[k] == 0) return repeated<B, N>(*reinterpret_cast<const B*>(row));
+    const char* const p = row + g.start * size;
+    if (!(aligned >> k & 1)) return load_run<B, N>(p, g.lo, g.hi);
+    const auto bits = *reinterpret_cast<const uint4*>(p);
+    memcpy(x.w, &bits, sizeof bits);
+    return x;
+  };
+  Run<B, N> direct[K - 1][S][H][C];
+  if constexpr (K > 2 && prefetches<O>) {
 #pragma unroll
     for (int k = 0; k < K - 1; ++k) {
-      const i64 stride = loop.dim[1].stride[k];
-      if (loop.access[k] == Access::staged) {
-        u32 turned[Per];
-        const u32* const from = tile[k] + lane * Per * warp_size + (block ^ lane);
+      if (loop.access[k] == Access::staged) continue;
 #pragma unroll
-        for (int j = 0; j < Per; ++j) turned[j] = from[j * warp_size];
-        turn<Per>(turned, x[k]);
-      } else if (loop.access[k] == Access::value || loop.dim[0].stride[k] == 0) {
-#pragma unroll
-        for (int j = 0; j < Per; ++j) {
-          const void* const one = loop.access[k] == Access::value
-                                      ? static_cast<const void*>(loop.value[k])
-                                      : row_of(k) + min(j, rows - 1) * stride;
-          x[k][j] = size == 1 ? *static_cast<const u8*>(one) * 0x01010101u
-                              : *static_cast<const u16*>(one) * 0x00010001u;
-        }
-      } else {
-        const char* const p = row_of(k) + 4 * lane;
-        Halves halves[Per];
-#pragma unroll
-        for (int j = 0; j < Per; ++j) {
-          if (j < rows) halves[j] = load_halves(p + j * stride, rest);
-        }
-#pragma unroll
-        for (int j = 0; j < Per; ++j) x[k][j] = joined(p + j * stride, halves[j]);
+      for (int o = 0; o < S * H * C; ++o) {
+        direct[k][o / (H * C)][o / C % H][o % C] = load_direct(k, o / (H * C), o / C % H, o % C);
       }
     }
-    char* const out = row_of(K - 1) + 4 * lane;
+  }
+  Tile tile[K - 1];
+  unsigned char* free = shared;
 #pragma unroll
-    for (int j = 0; j < Per; ++j) {
-      if (j >= rows) break;
-      Pack<memory_t<typename O::first>, Per> a;
-      Pack<memory_t<typename O::rest>, Per> b[O::rests] = {};
-      Pack<memory_t<typename O::result>, Per> r;
-      memcpy(&a, &x[0][j], 4);
+  for (int k = 0; k < K - 1; ++k) {
+    tile[k].data = free;
+    if (loop.access[k] != Access::staged) continue;
+    free += G * N * Tile::pitch;
+    const int q = threadIdx.x % Q, first = threadIdx.x / Q, items = min(N, size1 - q * N);
+    const i32 stride = i32(loop.dim[0].stride[k]);
+    const char* const p = loop.data[k] + origin[0][k] + (begin0 + first) * stride + q * pack_bytes;
+    Run<B, N> x[loads];
 #pragma unroll
-      for (int k = 1; k < K - 1; ++k) memcpy(&b[k - 1], &x[k][j], 4);
+    for (int l = 0; l < loads; ++l) {
+      const int at = begin0 + first + l * step;
+      if (items <= 0 || at < 0 || at >= size0) continue;
+      if (aligned >> k & 1) {
+        const auto bits = *reinterpret_cast<const uint4*>(p + l * step * stride);
+        memcpy(x[l].w, &bits, sizeof bits);
+      } else {
+        x[l] = load_run<B, N>(p + l * step * stride, 0, items);
+      }
+    }
 #pragma unroll
-      for (int e = 0; e < Per; ++e) r.v[e] = O::apply(a.v[e], b[0].v[e], b[O::rests - 1].v[e]);
-      u32 word;
-      memcpy(&word, &r, 4);
-      store_word<size>(out + j * loop.dim[1].stride[K - 1], rest, word);
+    for (int l = 0; l < loads; ++l) tile[k].put(first + l * step, q, x[l]);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int s = 0; s < S; ++s) {
+    // Of a whole warp none has a column.
+    if ((threadIdx.x / warp_size * 4 + warp_size * s) * C >= size1) break;
+    Run<B, N> last[K - 1][C];
+#pragma unroll
+    for (int h = 0; h < H; ++h) {
+      Run<A, N> x[C];
+      Run<B, N> y[O::rests][C] = {};
+#pragma unroll
+      for (int k = 0; k < K - 1; ++k) {
+        Run<B, N> z[C];
+        if (loop.access[k] == Access::staged) {
+          tile[k].gather(c + 8 * h, u + warp_size * s, z);
+          if (leads) {
+            const int lane = threadIdx.x % warp_size, from = (lane & ~7) | ((lane + 7) & 7);
+#pragma unroll
+            for (int b = 0; b < C; ++b) {
+              Run<B, N> before;
+#pragma unroll
+              for (int i = 0; i < 4; ++i) {
+                const u32 given = h > 0 && c == 7 ? last[k][b].w[i] : z[b].w[i];
+                before.w[i] = __shfl_sync(whole_warp, given, from);
+              }
+              last[k][b] = z[b];
+              const int start = granule_of(s, h, b).start;
+              z[b] = led<B, N>(before, z[b], (first_granule + c + 8 * h) * N - start);
+            }
+          }
+        } else if constexpr (K > 2) {
+#pragma unroll
+          for (int b = 0; b < C; ++b) {
+            z[b] = prefetches<O> ? direct[k][s][h][b] : load_direct(k, s, h, b);
+          }
+        }
+#pragma unroll
+        for (int b = 0; b < C; ++b) {
+          if (k == 0) {
+            memcpy(x[b].w, z[b].w, sizeof x[b].w);
+          } else {
+            y[k - 1][b] = z[b];
+          }
+        }
+      }
+      apply_packs<O>(x, y, [&](int b, const Pack<R, N>& r) {
+        const Granule g = granule_of(s, h, b);
+        if (g.hi > g.lo) store_granule(row_of(K - 1, column_of(s, b)), g, r);
+      });
     }
   }
 }
@@ -627,7 +726,11 @@ ElementwiseKernels kernels_of() {
   k.rows = reinterpret_cast<const void*>(&rows<Packed>);
   k.strided = reinterpret_cast<const void*>(&strided<O>);
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
-  if constexpr (has_words<O>) k.words = reinterpret_cast<const void*>(&words<Packed>);
+  if constexpr (has_pack_tiles<O>) {
+    k.pack_tiles = reinterpret_cast<const void*>(&pack_tiles<Packed>);
+    k.pack_tile_granules = tile_granules<O::widest>;
+    k.pack_tile_packs = tile_packs<O::widest>;
+  }
   k.lanes = O::lanes;
   k.packs_per_thread = packs_in_flight<O>;
   k.elements_per_thread = elements_in_flight<O>;

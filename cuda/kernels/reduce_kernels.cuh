@@ -30,6 +30,43 @@ __device__ __forceinline__ A from_first(A x, int threads) {
   return map_words(x, [=](u32 w) { return __shfl_sync(whole_warp, w, 0, threads); });
 }
 
+// ---- what threads do ----------------------------------------------------------------------------
+
+// What a group of threads does: an output or, with `whole_block`, a part of the block's unit of it.
+struct RowTask {
+  u32 output, unit = 0;
+  bool exists = true;
+
+  __device__ __forceinline__ RowTask(const ReduceLoop& loop, int group, int groups)
+      : output(blockIdx.x) {
+    if (loop.whole_block) {
+      output = loop.units.divide(blockIdx.x);
+      unit = blockIdx.x - output * loop.units.divisor;
+    } else {
+      output = blockIdx.x * groups + group;
+      exists = output < loop.outputs;
+      output = min(output, loop.outputs - 1);
+    }
+  }
+};
+// A block's tile: `width` columns side by side, of which a thread has some from `column` on, in a
+// unit of their elements.
+struct ColumnTask {
+  u32 tile, outer, unit, column, size;
+
+  __device__ __forceinline__ ColumnTask(const ReduceLoop& loop, int columns, int width)
+      : size(loop.kept[0].size.divisor) {
+    const u32 rest = loop.tiles.divide(blockIdx.x);
+    tile = blockIdx.x - rest * loop.tiles.divisor;
+    outer = loop.units.divide(rest);
+    unit = rest - outer * loop.units.divisor;
+    column = tile * width + threadIdx.x * columns;
+  }
+  __device__ __forceinline__ ReducePlace place(const ReduceLoop& loop) const {
+    return locate_output(loop, outer * size + min(column, size - 1));
+  }
+};
+
 // ---- parts of an output that meet ---------------------------------------------------------------
 
 // Results of runs of equal length, neighbours combined as soon as there are two; `at` has room for
@@ -68,6 +105,17 @@ __device__ __forceinline__ typename R::accumulator combine_threads(typename R::a
     if (thread % (2 * d) == 0 && thread + d < live) x = R::combine(x, other);
   }
   return x;
+}
+
+// Of two threads d apart, which pass each other something: what one has joined with what it gets,
+// in the order of the threads, or what the lower one has unless there are both.
+template <class R>
+__device__ __forceinline__ typename R::accumulator meet(typename R::accumulator mine,
+                                                        typename R::accumulator passed, int d,
+                                                        bool upper, bool both) {
+  const auto other = from_lane(passed, (threadIdx.x ^ d) % warp_size);
+  const auto low = upper ? other : mine, high = upper ? mine : other;
+  return both ? R::combine(low, high) : low;
 }
 
 // How many parts of each output or tile are done; zero between launches, which are in order.
@@ -164,7 +212,7 @@ __device__ __forceinline__ void store_part(const ReduceLoop& loop, const ReduceP
 // Joins the results of the groups of threads of a block, of which `live` have one at their first
 // thread, and stores that of the block; `results` has room for one of every group.
 template <class R>
-__device__ __forceinline__ void finish_block(const ReduceLoop& loop, u32 output, u32 unit,
+__device__ __forceinline__ void finish_block(const ReduceLoop& loop, const RowTask& task,
                                              const ReducePlace& place, typename R::accumulator x,
                                              typename R::accumulator* results, int live) {
   const int thread = threadIdx.x, groups = blockDim.x >> loop.width_log2;
@@ -174,44 +222,90 @@ __device__ __forceinline__ void finish_block(const ReduceLoop& loop, u32 output,
   if (thread < 32) {
     if (thread < groups) x = results[thread];
     x = combine_threads<R>(x, thread, groups, live);
-    if (thread == 0) store_part<R>(loop, place, 0, unit, x);
+    if (thread == 0) store_part<R>(loop, place, 0, task.unit, x);
   }
-  if (loop.partial != nullptr && is_last_part(output, loop.units.divisor)) {
+  if (loop.partial != nullptr && is_last_part(task.output, loop.units.divisor)) {
     join_parts<R>(loop, place, 1);
   }
 }
 
 // Joins a tile's columns when every unit of it is stored.
 template <class R>
-__device__ __forceinline__ void finish_tile(const ReduceLoop& loop, u32 outer, u32 tile,
+__device__ __forceinline__ void finish_tile(const ReduceLoop& loop, const ColumnTask& task,
                                             int width) {
   if (loop.partial == nullptr) return;
-  if (!is_last_part(outer * loop.tiles.divisor + tile, loop.units.divisor)) return;
-  const u32 size = loop.kept[0].size.divisor, column = tile * width;
-  const ReducePlace place = locate_output(loop, outer * size + column);
-  join_parts<R>(loop, place, static_cast<int>(min(size - column, u32(width))));
+  if (!is_last_part(task.outer * loop.tiles.divisor + task.tile, loop.units.divisor)) return;
+  const u32 column = task.tile * width;
+  const ReducePlace place = locate_output(loop, task.outer * task.size + column);
+  join_parts<R>(loop, place, static_cast<int>(min(task.size - column, u32(width))));
 }
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-// V elements at p, of which those at positions below `left` exist; with V > 1 p is aligned.
+// Of V elements at p those at the places [low, high), and zeros.
 template <class M, int V>
-__device__ __forceinline__ Pack<M, V> load_first(const char* p, int left) {
-  Pack<M, V> x;
-  if (left >= V) return *reinterpret_cast<const Pack<M, V>*>(p);
+__device__ __forceinline__ Pack<M, V> load_some(const char* p, int low, int high) {
+  Pack<M, V> x{};
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    if (v < left) x.v[v] = reinterpret_cast<const M*>(p)[v];
+    if (v >= low && v < high) x.v[v] = reinterpret_cast<const M*>(p)[v];
   }
   return x;
+}
+// V elements at p, of which those at places below `left` exist; with V > 1 p is aligned.
+template <class M, int V>
+__device__ __forceinline__ Pack<M, V> load_first(const char* p, int left) {
+  return left >= V ? *reinterpret_cast<const Pack<M, V>*>(p) : load_some<M, V>(p, 0, left);
+}
+
+// The tree over `live` lanes, of which thread t of a group has x[s] for those from (s * T + t) * V
+// on; threads < T only where one set is enough for them. Of two threads each passes half of the
+// sets to the other, as long as they have several.
+template <class R, int V, int T, int N>
+__device__ __forceinline__ typename R::accumulator combine_sets(typename R::accumulator (&x)[N],
+                                                                int thread, int threads, int live) {
+  int first = 0;  // of the thread's sets
+#pragma unroll
+  for (int level = 0; level < 5; ++level) {
+    const int d = 1 << level, have = N >> level;
+    if (d >= T || d >= threads) break;
+    const bool upper = (thread & d) != 0;
+    const int right = ((thread & -2 * d) | d) * V;
+    if (have > 1) {
+      first += upper ? have / 2 : 0;
+#pragma unroll
+      for (int s = 0; s < have / 2; ++s) {
+        const bool both = (first + s) * (T * V) + right < live;
+        const auto low = x[s], high = x[s + have / 2];
+        x[s] = meet<R>(upper ? high : low, upper ? low : high, d, upper, both);
+      }
+    } else {
+      x[0] = meet<R>(x[0], x[0], d, upper, first * (T * V) + right < live);
+    }
+  }
+  // Sets side by side, first those of one thread.
+  constexpr int kept = N > T ? N / T : 1;
+#pragma unroll
+  for (int s = 1; s < kept; s *= 2) {
+#pragma unroll
+    for (int i = 0; i + s < kept; i += 2 * s) {
+      if ((first + i + s) * (T * V) < live) x[i] = R::combine(x[i], x[i + s]);
+    }
+  }
+#pragma unroll
+  for (int d = (N > T ? T : N) / 2, sets = kept; d > 0; d /= 2, sets *= 2) {
+    const bool upper = (thread & d) != 0;
+    const int right = (first & -2 * sets) + sets;
+    x[0] = meet<R>(x[0], x[0], d, upper, right * (T * V) < live);
+  }
+  return x[0];
 }
 
 // Up to T threads of a row do a whole output or, with `whole_block`, each group of T a unit of the
 // block's output: some chunks. V: elements of a load; with V = 1 the reduced dimensions may have
 // any strides.
 template <class R, int V, int T>
-__global__ void __launch_bounds__(block_threads,
-                                  sizeof(typename R::accumulator) == 4 && V < 8 ? 3 : 1)
+__global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
     rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
@@ -225,20 +319,10 @@ __global__ void __launch_bounds__(block_threads,
   A* const results = reinterpret_cast<A*>(shared);
   const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
   const int group = threadIdx.x >> loop.width_log2, groups = blockDim.x >> loop.width_log2;
-  u32 output = blockIdx.x, unit = 0;
-  i64 begin = 0;
-  bool exists = true;
-  if (loop.whole_block) {
-    output = loop.units.divide(blockIdx.x);
-    unit = blockIdx.x - output * loop.units.divisor;
-    begin = (i64(unit) * groups + group) * loop.per_unit;
-    exists = begin < loop.n;
-  } else {
-    output = blockIdx.x * groups + group;
-    exists = output < loop.outputs;
-    output = min(output, loop.outputs - 1);
-  }
-  const ReducePlace place = locate_output(loop, output);
+  const RowTask task(loop, group, groups);
+  const i64 begin = loop.whole_block ? (i64(task.unit) * groups + group) * loop.per_unit : 0;
+  const bool exists = task.exists && begin < loop.n;
+  const ReducePlace place = locate_output(loop, task.output);
   const char* const in = loop.in + place.in;
   const A center = R::load_center(loop.center, place.center);
 
@@ -316,26 +400,19 @@ __global__ void __launch_bounds__(block_threads,
       }
     }
     // Lane (s * T + thread) * V + v.
+    A lane[sets];
 #pragma unroll
     for (int s = 0; s < sets; ++s) {
-      const int lane = (s * T + thread) * V;
-      combine_neighbours<R>(acc[s], live - lane);
-      acc[s][0] = combine_threads<R>(acc[s][0], thread, threads,
-                                     min(threads, (live - s * T * V + V - 1) / V));
+      combine_neighbours<R>(acc[s], live - (s * T + thread) * V);
+      lane[s] = acc[s][0];
     }
-#pragma unroll
-    for (int d = 1; d < sets; d *= 2) {
-#pragma unroll
-      for (int s = 0; s + d < sets; s += 2 * d) {
-        if ((s + d) * T * V < live) acc[s][0] = R::combine(acc[s][0], acc[s + d][0]);
-      }
-    }
+    const A joined = combine_sets<R, V, T>(lane, thread, threads, live);
     if (loop.per_unit <= chunk) {
-      kept = acc[0][0];
+      kept = joined;
       break;
     }
     // The chunk's number is the thread that keeps its result.
-    const A result = from_first(acc[0][0], threads);
+    const A result = from_first(joined, threads);
     if (left > 0) {
       if (thread == chunks) kept = result;
       ++chunks;
@@ -357,67 +434,105 @@ __global__ void __launch_bounds__(block_threads,
     if (thread == 0 && exists) R::store(loop, loop.out + place.out, kept);
     return;
   }
-  const i64 block_begin = i64(unit) * groups * loop.per_unit;
+  const i64 block_begin = i64(task.unit) * groups * loop.per_unit;
   const i64 live = (loop.n - block_begin - 1) / loop.per_unit + 1;
-  finish_block<R>(loop, output, unit, place, kept, results,
-                  static_cast<int>(min(live, i64(groups))));
+  finish_block<R>(loop, task, place, kept, results, static_cast<int>(min(live, i64(groups))));
 }
 
 // ---- short rows ---------------------------------------------------------------------------------
 
-// A row has up to a pack (or element) for each of 2^width_log2 threads, and no more than one round.
+// A group of threads has several rows, each of up to a pack (or element) for a thread.
+struct ShortRows {
+  static constexpr int rows = short_rows_at_once;
+  int threads, thread, groups;
+  u32 first;  // of the group's rows
+
+  __device__ __forceinline__ explicit ShortRows(const ReduceLoop& loop)
+      : threads(1 << loop.width_log2),
+        thread(threadIdx.x % threads),
+        groups(short_row_threads >> loop.width_log2),
+        first(blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2)) {}
+  __device__ __forceinline__ u32 output(int r) const { return first + r * groups; }
+
+  // Joins what the threads have of each row and stores it; the first `live` of them have something.
+  // Of two threads each passes half of the rows to the other, as long as they have several.
+  template <class R>
+  __device__ __forceinline__ void finish(const ReduceLoop& loop, typename R::accumulator (&x)[rows],
+                                         int live) const {
+    int begin = 0, have = rows;
+#pragma unroll
+    for (int level = 0; level < 5; ++level) {
+      const int d = 1 << level, most = max(rows >> level, 1);
+      if (d >= threads) break;
+      const bool upper = (thread & d) != 0, both = ((thread & -2 * d) | d) < live;
+      if (most > 1) {
+        have = most / 2;
+        begin += upper ? have : 0;
+      }
+#pragma unroll
+      for (int r = 0; r < (most > 1 ? most / 2 : 1); ++r) {
+        const auto low = x[r], high = x[most > 1 ? r + most / 2 : r];
+        x[r] = meet<R>(upper ? high : low, upper ? low : high, d, upper, both);
+      }
+    }
+    if (thread >= rows) return;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      if (r >= have || output(begin + r) >= loop.outputs) return;
+      R::store(loop, loop.out + locate_output(loop, output(begin + r)).out, x[r]);
+    }
+  }
+};
+
 template <class R, int V>
 __global__ void __launch_bounds__(short_row_threads)
     short_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  constexpr int rows = short_rows_at_once;
-  const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
-  const int groups = short_row_threads >> loop.width_log2;
-  const u32 first = blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2);
-  const int n = static_cast<int>(loop.n), left = n - thread * V;
-  const i64 offset = thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
-  ReducePlace place[rows];
-  Pack<M, V> x[rows];
+  const ShortRows task(loop);
+  const int n = static_cast<int>(loop.n), left = n - task.thread * V;
+  const i64 offset = task.thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
+  Pack<M, V> x[task.rows];
+  A center[task.rows];
 #pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    const u32 output = first + r * groups;
-    if (output >= loop.outputs) break;
-    place[r] = locate_output(loop, output);
-    if (left > 0) x[r] = load_first<M, V>(loop.in + place[r].in + offset, left);
+  for (int r = 0; r < task.rows; ++r) {
+    if (task.output(r) >= loop.outputs) break;
+    const ReducePlace place = locate_output(loop, task.output(r));
+    if (left > 0) x[r] = load_first<M, V>(loop.in + place.in + offset, left);
+    center[r] = R::load_center(loop.center, place.center);
   }
+  A result[task.rows];
 #pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    const bool exists = first + r * groups < loop.outputs;
+  for (int r = 0; r < task.rows; ++r) {
     A y[V];
-    const A center = exists ? R::load_center(loop.center, place[r].center) : A{};
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      if (v < left) y[v] = R::map(x[r].v[v], center);
+      if (v < left) y[v] = R::map(x[r].v[v], center[r]);
     }
     combine_neighbours<R>(y, left);
-    y[0] = combine_threads<R>(y[0], thread, threads, (n + V - 1) / V);
-    if (thread == 0 && exists) R::store(loop, loop.out + place[r].out, y[0]);
+    result[r] = y[0];
   }
+  task.finish<R>(loop, result, (n + V - 1) / V);
 }
 
 // ---- columns ------------------------------------------------------------------------------------
 
 // L: lanes of a thread, next to each other; a block's threadIdx.y has the others of a chunk. A
-// thread has V columns, next to each other.
-template <class R, int L>
-__global__ void __launch_bounds__(block_threads) columns(const __grid_constant__ ReduceLoop loop) {
+// thread has V columns, next to each other. Chunks: a unit may have a whole chunk.
+template <class R, int L, bool Chunks = true>
+__global__ void __launch_bounds__(block_threads,
+                                  L == 4 && R::bytes == 4 && sizeof(typename R::accumulator) == 4
+                                      ? 4
+                                      : 2) columns(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int V = R::columns;
   extern __shared__ __align__(16) unsigned char shared[];
   A* const results = reinterpret_cast<A*>(shared);  // [y][x * V + v], then the trees'
   const int x = threadIdx.x, y = threadIdx.y, width = blockDim.x * V;
-  const u32 tile_of_all = blockIdx.x;
-  const u32 rest = loop.tiles.divide(tile_of_all), tile = tile_of_all - rest * loop.tiles.divisor;
-  const u32 outer = loop.units.divide(rest), unit = rest - outer * loop.units.divisor;
-  const u32 column = tile * width + x * V, size = loop.kept[0].size.divisor;
-  const ReducePlace place = locate_output(loop, outer * size + min(column, size - 1));
+  const ColumnTask task(loop, V, width);
+  const u32 column = task.column, size = task.size;
+  const ReducePlace place = task.place(loop);
   const char* const in = loop.in + place.in;
   const i64 stride = loop.kept[0].stride[0];
   A center[V];
@@ -428,7 +543,7 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
     }
   }
   constexpr i64 chunk = reduce_chunk;
-  const i64 begin = unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
+  const i64 begin = task.unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
   const bool merged = loop.group_dims == 1;
   const i64 step = loop.group[0].stride[0];
   A acc[L][V];
@@ -480,7 +595,7 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
     using Yes = std::true_type;
     using No = std::false_type;
     // A round is loaded while the one before is added up, if registers have room for both.
-    constexpr bool ahead = L * V * sizeof(M) <= 128;
+    constexpr bool ahead = Chunks && L * V * sizeof(M) <= 128;
     static_assert(reduce_rounds % 2 == 0);
     if (column < size) {
       const bool packs = V == 1 || loop.vector;
@@ -496,9 +611,12 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
         }
       } else {
         for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
-          if (!merged) {
+          const bool all = packs && (round + 1) * reduce_lanes <= left;
+          if (!merged && all) {
+            take(round, Yes{}, Yes{});
+          } else if (!merged) {
             take(round, No{}, Yes{});
-          } else if (packs && (round + 1) * reduce_lanes <= left) {
+          } else if (all) {
             take(round, Yes{}, No{});
           } else {
             take(round, No{}, No{});
@@ -547,13 +665,26 @@ __global__ void __launch_bounds__(block_threads) columns(const __grid_constant__
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       if (column + v >= size) continue;
-      store_part<R>(loop, place, v, unit, acc[0][v]);
+      store_part<R>(loop, place, v, task.unit, acc[0][v]);
     }
   }
-  finish_tile<R>(loop, outer, tile, width);
+  finish_tile<R>(loop, task, width);
 }
 
 // ---- reductions as the kernels see them ---------------------------------------------------------
+
+// An element as the accumulator sees it. Of float16 by the device's instruction, as the function of
+// ops takes a dozen.
+template <class A, class T>
+__device__ __forceinline__ A read_as(memory_t<T> x) {
+  if constexpr (ops::same_type_v<T, f16> && ops::is_float_v<A>) {
+    f32 value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(x.bits));
+    return value;
+  } else {
+    return converted<A, T>(x);
+  }
+}
 
 template <class T, class A>
 struct Reducer {
@@ -561,6 +692,8 @@ struct Reducer {
   using accumulator = A;
   static constexpr int bytes = sizeof(memory_t<T>);
   static constexpr int lanes = pack_bytes / bytes;
+  // Of a thread that has the lanes of a few elements of columns: as many as registers hold.
+  static constexpr int short_lanes = bytes == 2 || sizeof(A) > 8 ? 8 : 16;
 
   static __device__ __forceinline__ A load_center(const char*, i64) { return A{}; }
   static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
@@ -586,34 +719,47 @@ __device__ __forceinline__ void store_moments(const ReduceLoop& loop, char* out,
   }
 }
 
+// A sum by a number: for complex ones part by part, since their division would turn infinities into
+// NaN.
+template <class A>
+__device__ __forceinline__ A quotient(A sum, f64 divisor) {
+  if constexpr (ops::is_complex_v<A>) {
+    return {quotient(sum.re, divisor), quotient(sum.im, divisor)};
+  } else if constexpr (ops::is_float_v<A>) {
+    return sum / static_cast<A>(divisor);
+  } else {
+    return sum;
+  }
+}
+
 // Of elements as they are.
 template <class Op, class T, class A>
 struct Plain : Reducer<T, A> {
   // Of a thread that has several lanes of each: four or eight bytes.
-  static constexpr int columns = sizeof(A) > 8 || Plain::bytes >= 8 ? 1 : Plain::bytes == 4 ? 2 : 4;
+  static constexpr int columns = sizeof(A) > 8 || Plain::bytes >= 8 ? 1 : 8 / Plain::bytes;
 
-  static __device__ __forceinline__ A map(memory_t<T> x, A) { return converted<A, T>(x); }
+  static __device__ __forceinline__ A map(memory_t<T> x, A) { return read_as<A, T>(x); }
   static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
   static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
     // The sum of nothing but -0.0 is +0.0, as that of nothing is.
     if constexpr (ops::same_type_v<Op, ops::Sum>) x = x + A{};
     if constexpr (ops::same_type_v<Op, ops::Sum> && ops::same_type_v<T, Complex<f64>>) {
-      store_moments(loop, out, x);
-    } else {
-      *reinterpret_cast<A*>(out) = x;
+      if (loop.deviation.inverse_n != 0) return store_moments(loop, out, x);
     }
+    if constexpr (ops::same_type_v<Op, ops::Sum>) x = quotient(x, loop.deviation.divisor);
+    *reinterpret_cast<A*>(out) = x;
   }
 };
 
 template <class T, class A>
 struct Deviations : Reducer<T, A> {
-  static constexpr int columns = Deviations::bytes >= 8 ? 1 : Deviations::bytes == 4 ? 2 : 4;
+  static constexpr int columns = Deviations::bytes >= 8 ? 1 : 8 / Deviations::bytes;
 
   static __device__ __forceinline__ A load_center(const char* center, i64 offset) {
     return *reinterpret_cast<const A*>(center + offset);
   }
   static __device__ __forceinline__ A map(memory_t<T> x, A center) {
-    return ops::SumSquaredDeviations::map(converted<A, T>(x), center);
+    return ops::SumSquaredDeviations::map(read_as<A, T>(x), center);
   }
   static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
 };
@@ -625,10 +771,10 @@ struct Moments : Reducer<T, Complex<f64>> {
   static constexpr int columns = 1;
 
   static __device__ __forceinline__ A load_center(const char* center, i64 offset) {
-    return {converted<f64, T>(*reinterpret_cast<const memory_t<T>*>(center + offset)), 0.0};
+    return {read_as<f64, T>(*reinterpret_cast<const memory_t<T>*>(center + offset)), 0.0};
   }
   static __device__ __forceinline__ A map(memory_t<T> x, A center) {
-    const f64 d = converted<f64, T>(x) - center.re;
+    const f64 d = read_as<f64, T>(x) - center.re;
     return {d, d * d};
   }
   static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
@@ -649,9 +795,11 @@ ReduceKernels reduce_kernels() {
   k.narrow_width = narrow;
   k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
-  k.columns[0] = reinterpret_cast<const void*>(&columns<R, 16>);
+  k.columns[0] = reinterpret_cast<const void*>(&columns<R, 8>);
   k.columns[1] = reinterpret_cast<const void*>(&columns<R, 4>);
   k.columns[2] = reinterpret_cast<const void*>(&columns<R, 1>);
+  k.short_columns = reinterpret_cast<const void*>(&columns<R, R::short_lanes, false>);
+  k.short_lanes = R::short_lanes;
   k.lanes = R::lanes;
   k.columns_per_thread = R::columns;
   k.accumulator_bytes = sizeof(typename R::accumulator);

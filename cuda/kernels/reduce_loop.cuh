@@ -13,11 +13,16 @@ inline constexpr int most_joined = 8192;  // outputs or tiles of which several b
 inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
 inline constexpr int short_rows_at_once = 4;  // of a thread
 inline constexpr int short_row_threads = 128;
+// Blocks of a multiprocessor where the order does not matter, by the elements of a load.
+constexpr int unordered_blocks(int lanes) {
+  return lanes >= 4 ? 3 : 4;
+}
 
 // What is made of the moments of n elements: the sum of squared deviations from their mean,
-// multiplied by `factor` or, for float64, divided by its reciprocal, and the root of that.
+// multiplied by `factor` or, for float64, divided by its reciprocal, and the root of that. What is
+// made of floating sums: the quotient by `divisor`.
 struct Deviation {
-  f64 inverse_n = 0;  // 0: the moments themselves
+  f64 inverse_n = 0;  // 0: the moments themselves, or sums
   f64 divisor = 1, factor = 1;
   bool root = false;
   DType dtype = DType::float64;  // of the result, or float32
@@ -85,10 +90,11 @@ struct ReduceKernels {
   const void* narrow_rows_any = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
-  // Ordered: of 16, 4 and 1 lanes to a thread. Else: of packs, of single elements.
+  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of packs, of single elements.
   const void* columns[3] = {};
-  bool ordered = true;  // the order of the elements matters to the result
-  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
+  const void* short_columns = nullptr;  // ordered, of less than a chunk: short_lanes to a thread
+  bool ordered = true;                  // the order of the elements matters to the result
+  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32, short_lanes = 0;
 };
 
 struct ReduceTable {

@@ -23,14 +23,7 @@ struct LanesBase {
   __device__ __forceinline__ void finish(int) {}
 
   static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
-    Item x;
-#pragma unroll
-    for (int v = 0; v < V; ++v) {
-      if (v >= low && v < high) {
-        x.v[v] = reinterpret_cast<const memory_t<typename R::input>*>(p)[v];
-      }
-    }
-    return x;
+    return cuda::load_some<memory_t<typename R::input>, V>(p, low, high);
   }
 };
 // Joins the places of a pack, which stand side by side from `first` on.
@@ -105,9 +98,14 @@ struct PositionLanes : LanesBase<R, V> {
 
 // ---- of bytes -----------------------------------------------------------------------------------
 
-struct alignas(pack_bytes) ByteWords {
-  u32 w[4];
-};
+// A pack of them.
+using Words = Pack<u32, 4>;
+template <class M, int V>
+__device__ __forceinline__ Words as_words(const Pack<M, V>& x) {
+  Words words;
+  memcpy(&words, &x, sizeof words);
+  return words;
+}
 // 0xff in the bytes of word i whose places [low, high) of sixteen exist.
 __device__ __forceinline__ u32 existing_bytes(int i, int low, int high) {
   const int a = min(max(low - 4 * i, 0), 4), b = min(max(high - 4 * i, 0), 4);
@@ -130,17 +128,9 @@ using NoBytes = ScalarLanes<R, 16>;
 
 template <class R>
 struct ByteLanes : LanesBase<R, 16> {
-  using Item = ByteWords;
-
-  static __device__ __forceinline__ ByteWords load_some(const char* p, int low, int high) {
-    ByteWords x{};
-#pragma unroll
-    for (int v = 0; v < 16; ++v) {
-      if (v >= low && v < high) {
-        x.w[v / 4] |= u32(reinterpret_cast<const u8*>(p)[v]) << (v % 4 * 8);
-      }
-    }
-    return x;
+  using Item = Words;
+  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
+    return as_words(cuda::load_some<u8, 16>(p, low, high));
   }
 };
 
@@ -148,13 +138,13 @@ template <class R>
 struct AnyBytes : ByteLanes<R> {
   u32 x[4];
   __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = 0; }
-  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+  __device__ __forceinline__ void add(const Words& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] |= item.w[i];
+    for (int i = 0; i < 4; ++i) x[i] |= item.v[i];
   }
-  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] |= item.w[i] & existing_bytes(i, low, high);
+    for (int i = 0; i < 4; ++i) x[i] |= item.v[i] & existing_bytes(i, low, high);
   }
   __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
     return (x[v / 4] >> (v % 4 * 8) & 0xff) != 0;
@@ -165,14 +155,14 @@ template <class R>
 struct AllBytes : ByteLanes<R> {
   u32 x[4];
   __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = ~u32{0}; }
-  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+  __device__ __forceinline__ void add(const Words& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] &= nonzero_bytes(item.w[i]);
+    for (int i = 0; i < 4; ++i) x[i] &= nonzero_bytes(item.v[i]);
   }
-  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      x[i] &= nonzero_bytes(item.w[i]) | ~existing_bytes(i, low, high);
+      x[i] &= nonzero_bytes(item.v[i]) | ~existing_bytes(i, low, high);
     }
   }
   __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
@@ -191,14 +181,14 @@ struct CountBytes : ByteLanes<R> {
 #pragma unroll
     for (int v = 0; v < 16; ++v) total[v] = 0;
   }
-  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+  __device__ __forceinline__ void add(const Words& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] += nonzero_bytes(item.w[i]) >> 7;
+    for (int i = 0; i < 4; ++i) x[i] += nonzero_bytes(item.v[i]) >> 7;
   }
-  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      x[i] += nonzero_bytes(item.w[i] & existing_bytes(i, low, high)) >> 7;
+      x[i] += nonzero_bytes(item.v[i] & existing_bytes(i, low, high)) >> 7;
     }
   }
   __device__ __forceinline__ void finish(int) {
@@ -223,17 +213,17 @@ struct SumBytes : ByteLanes<R> {
 #pragma unroll
     for (int v = 0; v < 16; ++v) total[v] = 0;
   }
-  __device__ __forceinline__ void add(const ByteWords& item, u32) {
+  __device__ __forceinline__ void add(const Words& item, u32) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const u32 w = item.w[i] ^ bias * 0x01010101;
+      const u32 w = item.v[i] ^ bias * 0x01010101;
       halves[2 * i] += w & 0x00ff00ff;
       halves[2 * i + 1] += w >> 8 & 0x00ff00ff;
     }
   }
-  __device__ __forceinline__ void add_some(ByteWords item, u32 round, int low, int high) {
+  __device__ __forceinline__ void add_some(Words item, u32 round, int low, int high) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) item.w[i] &= existing_bytes(i, low, high);
+    for (int i = 0; i < 4; ++i) item.v[i] &= existing_bytes(i, low, high);
     add(item, round);
   }
   __device__ __forceinline__ void finish(int rounds) {
@@ -247,30 +237,27 @@ struct SumBytes : ByteLanes<R> {
   __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
 };
 
+template <class R>
+struct HalfLanes : LanesBase<R, 8> {
+  using Item = Words;
+  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
+    return as_words(cuda::load_some<u16, 8>(p, low, high));
+  }
+};
+
 // Of elements of two bytes, likewise.
 template <class R>
-struct SumHalves : LanesBase<R, 8> {
+struct SumHalves : HalfLanes<R> {
   using A = typename R::accumulator;
-  using Item = Pack<u32, 4>;
   static constexpr int most_rounds = 65504;
   static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x8000 : 0;
   u32 sums[8];
   A total[8];
-  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
-    Item x{};
-#pragma unroll
-    for (int v = 0; v < 8; ++v) {
-      if (v >= low && v < high) {
-        x.v[v / 2] |= u32(reinterpret_cast<const u16*>(p)[v]) << (v % 2 * 16);
-      }
-    }
-    return x;
-  }
   __device__ __forceinline__ void start() {
 #pragma unroll
     for (int v = 0; v < 8; ++v) sums[v] = total[v] = 0;
   }
-  __device__ __forceinline__ void add(const Item& item, u32) {
+  __device__ __forceinline__ void add(const Words& item, u32) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const u32 w = item.v[i] ^ bias * 0x00010001;
@@ -279,7 +266,7 @@ struct SumHalves : LanesBase<R, 8> {
     }
   }
   // Places that do not exist were loaded as zeros.
-  __device__ __forceinline__ void add_some(const Item& item, u32 round, int, int) {
+  __device__ __forceinline__ void add_some(const Words& item, u32 round, int, int) {
     add(item, round);
   }
   __device__ __forceinline__ void finish(int rounds) {
@@ -309,13 +296,13 @@ struct ExtremeBytes : ByteLanes<R> {
 #pragma unroll
     for (int i = 0; i < 8; ++i) halves[i] = 0;
   }
-  __device__ __forceinline__ void add(const ByteWords& item, u32 round) {
+  __device__ __forceinline__ void add(const Words& item, u32 round) {
     add_some(item, round, 0, 16);
   }
-  __device__ __forceinline__ void add_some(const ByteWords& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const u32 w = Keys::of(item.w[i]) & existing_bytes(i, low, high);
+      const u32 w = Keys::of(item.v[i]) & existing_bytes(i, low, high);
       halves[2 * i] = __vmaxu2(halves[2 * i], w & 0x00ff00ff);
       halves[2 * i + 1] = __vmaxu2(halves[2 * i + 1], w >> 8 & 0x00ff00ff);
     }
@@ -343,14 +330,14 @@ struct PositionBytes : ByteLanes<R> {
 #pragma unroll
     for (int v = 0; v < 16; ++v) best[v] = -1;
   }
-  __device__ __forceinline__ void add(const ByteWords& item, u32 round) {
+  __device__ __forceinline__ void add(const Words& item, u32 round) {
     add_some(item, round, 0, 16);
   }
-  __device__ __forceinline__ void add_some(const ByteWords& item, u32 round, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words& item, u32 round, int low, int high) {
     const u32 below = (255 - (round - base)) * 0x00010001;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const u32 w = Keys::of(item.w[i]), exists = existing_bytes(i, low, high);
+      const u32 w = Keys::of(item.v[i]), exists = existing_bytes(i, low, high);
       const u32 even = exists << 8 & 0xff00ff00, odd = exists & 0xff00ff00;
       const u32 even_key = (w << 8 & even) | (below & even >> 8);
       const u32 odd_key = (w & odd) | (below & odd >> 8);
@@ -377,13 +364,62 @@ struct PositionBytes : ByteLanes<R> {
   }
 };
 
+// The same of elements of two bytes, whose key has 65535 - the round below it.
+template <class T, bool Largest>
+struct HalfKeys {
+  static constexpr u32 flip = (ops::is_signed_v<T> ? 0x8000 : 0) ^ (Largest ? 0 : 0xffff);
+  static __device__ __forceinline__ u32 of(u32 word) { return word ^ flip * 0x00010001; }
+  static __device__ __forceinline__ T value(u32 key) { return static_cast<T>(key ^ flip); }
+};
+template <class R>
+struct PositionHalves : HalfLanes<R> {
+  using A = typename R::accumulator;
+  using Keys = HalfKeys<memory_t<typename R::input>, R::largest>;
+  static constexpr int most_rounds = 65504;
+  u32 key[8];
+  int best[8];
+  u32 at[8], base;
+  __device__ __forceinline__ void start() {
+    base = 0;
+#pragma unroll
+    for (int v = 0; v < 8; ++v) {
+      key[v] = 0;
+      best[v] = -1;
+    }
+  }
+  __device__ __forceinline__ void add(const Words& item, u32 round) { add_some(item, round, 0, 8); }
+  __device__ __forceinline__ void add_some(const Words& item, u32 round, int low, int high) {
+    const u32 below = 65535 - (round - base);
+#pragma unroll
+    for (int v = 0; v < 8; ++v) {
+      const u32 both = __byte_perm(Keys::of(item.v[v / 2]), below, v % 2 == 0 ? 0x1054 : 0x3254);
+      if (v >= low && v < high) key[v] = max(key[v], both);
+    }
+  }
+  __device__ __forceinline__ void finish(int rounds) {
+#pragma unroll
+    for (int v = 0; v < 8; ++v) {
+      if (key[v] != 0 && static_cast<int>(key[v] >> 16) > best[v]) {
+        best[v] = static_cast<int>(key[v] >> 16);
+        at[v] = base + 65535 - (key[v] & 0xffff);
+      }
+      key[v] = 0;
+    }
+    base += rounds;
+  }
+  __device__ __forceinline__ A result(int v, i64 first, i64 step, i64) const {
+    if (best[v] < 0) return R::identity();
+    return {first + at[v] * step, Keys::value(static_cast<u32>(best[v]))};
+  }
+};
+
 // ---- rows ---------------------------------------------------------------------------------------
 
 // The threads of a row (up to a warp) do a whole output or, with `whole_block`, those of a block a
 // unit of it. V: elements of a load; with V = 1 the reduced dimensions may have any strides, else
 // rows may begin and end anywhere: what is outside is not read.
 template <class R, int V>
-__global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
+__global__ void __launch_bounds__(block_threads, V >= 8 ? 3 : 4)
     unordered_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
@@ -393,17 +429,8 @@ __global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
   __shared__ __align__(16) unsigned char shared[block_threads / 32 * sizeof(A)];
   const int threads = loop.whole_block ? blockDim.x : 1 << loop.width_log2;
   const int thread = threadIdx.x % threads;
-  u32 output = blockIdx.x, unit = 0;
-  bool exists = true;
-  if (loop.whole_block) {
-    output = loop.units.divide(blockIdx.x);
-    unit = blockIdx.x - output * loop.units.divisor;
-  } else {
-    output = blockIdx.x * (blockDim.x >> loop.width_log2) + (threadIdx.x >> loop.width_log2);
-    exists = output < loop.outputs;
-    output = min(output, loop.outputs - 1);
-  }
-  const ReducePlace place = locate_output(loop, output);
+  const RowTask task(loop, threadIdx.x >> loop.width_log2, blockDim.x >> loop.width_log2);
+  const ReducePlace place = locate_output(loop, task.output);
   const char* in = loop.in + place.in;
   // Positions are counted from the beginning of the first element's pack.
   int low = 0;
@@ -411,8 +438,8 @@ __global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
     low = static_cast<int>(reinterpret_cast<u64>(in) % pack_bytes / sizeof(M));
     in -= low * sizeof(M);
   }
-  const i64 begin = unit * loop.per_unit + thread * V;
-  const i64 end = min(low + loop.n, (unit + 1) * loop.per_unit);
+  const i64 begin = task.unit * loop.per_unit + thread * V;
+  const i64 end = min(low + loop.n, (task.unit + 1) * loop.per_unit);
   const int step = threads * V;
   const bool merged = loop.group_dims == 1;
   const i64 stride = V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0];
@@ -469,13 +496,13 @@ __global__ void __launch_bounds__(block_threads, V == 16 ? 3 : 4)
   A result = join_places<R, V>(lanes, begin - low, step, end - low);
   result = combine_threads<R>(result, thread % width, width, width);
   if (!loop.whole_block) {
-    if (thread == 0 && exists) R::store(loop, loop.out + place.out, result);
+    if (thread == 0 && task.exists) R::store(loop, loop.out + place.out, result);
     return;
   }
-  finish_block<R>(loop, output, unit, place, result, reinterpret_cast<A*>(shared), blockDim.x / 32);
+  finish_block<R>(loop, task, place, result, reinterpret_cast<A*>(shared), blockDim.x / 32);
 }
 
-// A row has up to a pack (or element) for each of 2^width_log2 threads; packs are aligned.
+// Packs are aligned.
 template <class R, int V>
 __global__ void __launch_bounds__(short_row_threads)
     unordered_short_rows(const __grid_constant__ ReduceLoop loop) {
@@ -483,42 +510,34 @@ __global__ void __launch_bounds__(short_row_threads)
   using A = typename R::accumulator;
   using Lanes = typename R::template Lanes<V>;
   using Item = typename Lanes::Item;
-  constexpr int rows = short_rows_at_once;
-  const int threads = 1 << loop.width_log2, thread = threadIdx.x % threads;
-  const int groups = short_row_threads >> loop.width_log2;
-  const u32 first = blockIdx.x * (groups * rows) + (threadIdx.x >> loop.width_log2);
-  const int n = static_cast<int>(loop.n), left = min(n - thread * V, V);
-  const i64 offset = thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
-  i64 out[rows];
-  Item x[rows];
+  const ShortRows task(loop);
+  const int n = static_cast<int>(loop.n), left = min(n - task.thread * V, V);
+  const i64 offset = task.thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
+  Item x[task.rows];
 #pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    const u32 output = first + r * groups;
-    if (output >= loop.outputs) continue;
-    const ReducePlace place = locate_output(loop, output);
-    out[r] = place.out;
-    const char* const p = loop.in + place.in + offset;
+  for (int r = 0; r < task.rows; ++r) {
+    if (task.output(r) >= loop.outputs) break;
+    const char* const p = loop.in + locate_output(loop, task.output(r)).in + offset;
     if (left == V) {
       x[r] = *reinterpret_cast<const Item*>(p);
     } else if (left > 0) {
       x[r] = Lanes::load_some(p, 0, left);
     }
   }
+  A result[task.rows];
 #pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    const bool exists = first + r * groups < loop.outputs;
+  for (int r = 0; r < task.rows; ++r) {
     Lanes lanes;
     lanes.start();
-    if (exists && left == V) {
+    if (left == V) {
       lanes.add(x[r], 0);
-    } else if (exists && left > 0) {
+    } else if (left > 0) {
       lanes.add_some(x[r], 0, 0, left);
     }
-    lanes.finish(exists && left > 0);
-    A y = join_places<R, V>(lanes, thread * V, 1, n);
-    y = combine_threads<R>(y, thread, threads, threads);
-    if (thread == 0 && exists) R::store(loop, loop.out + out[r], y);
+    lanes.finish(left > 0);
+    result[r] = join_places<R, V>(lanes, task.thread * V, 1, n);
   }
+  task.finish<R>(loop, result, task.threads);
 }
 
 // ---- columns ------------------------------------------------------------------------------------
@@ -526,7 +545,7 @@ __global__ void __launch_bounds__(short_row_threads)
 // V: columns of a thread, next to each other, a multiple of which there is; the threads of a block
 // with the same threadIdx.x take turns.
 template <class R, int V>
-__global__ void __launch_bounds__(block_threads, V == 16 || V == 4 ? 3 : 4)
+__global__ void __launch_bounds__(block_threads, unordered_blocks(V))
     unordered_columns(const __grid_constant__ ReduceLoop loop) {
   using A = typename R::accumulator;
   using Lanes = typename R::template Lanes<V>;
@@ -535,14 +554,12 @@ __global__ void __launch_bounds__(block_threads, V == 16 || V == 4 ? 3 : 4)
   extern __shared__ __align__(16) unsigned char shared[];
   A* const results = reinterpret_cast<A*>(shared);  // of half a block
   const int x = threadIdx.x, y = threadIdx.y, rows = blockDim.y, width = blockDim.x * V;
-  const u32 tile_of_all = blockIdx.x;
-  const u32 rest = loop.tiles.divide(tile_of_all), tile = tile_of_all - rest * loop.tiles.divisor;
-  const u32 outer = loop.units.divide(rest), unit = rest - outer * loop.units.divisor;
-  const u32 column = tile * width + x * V, size = loop.kept[0].size.divisor;
-  const ReducePlace place = locate_output(loop, outer * size + min(column, size - 1));
+  const ColumnTask task(loop, V, width);
+  const ReducePlace place = task.place(loop);
   const char* const in = loop.in + place.in;
-  const i64 begin = unit * loop.per_unit + y;
-  const i64 end = column < size ? min(loop.n, (unit + 1) * loop.per_unit) : 0;
+  const bool exists = task.column < task.size;
+  const i64 begin = task.unit * loop.per_unit + y;
+  const i64 end = exists ? min(loop.n, (task.unit + 1) * loop.per_unit) : 0;
   const bool merged = loop.group_dims == 1;
   const i64 step = loop.group[0].stride[0];
   Lanes lanes;
@@ -604,26 +621,15 @@ __global__ void __launch_bounds__(block_threads, V == 16 || V == 4 ? 3 : 4)
       }
       __syncthreads();
     }
-    if (y == 0 && column < size) {
+    if (y == 0 && exists) {
 #pragma unroll
-      for (int v = 0; v < at_once; ++v) store_part<R>(loop, place, first + v, unit, acc[v]);
+      for (int v = 0; v < at_once; ++v) store_part<R>(loop, place, first + v, task.unit, acc[v]);
     }
   }
-  finish_tile<R>(loop, outer, tile, width);
+  finish_tile<R>(loop, task, width);
 }
 
 // ---- reductions as these kernels see them -------------------------------------------------------
-
-template <class T, class A>
-struct UnorderedReducer {
-  using input = T;
-  using accumulator = A;
-  static constexpr int bytes = sizeof(memory_t<T>);
-  static constexpr int lanes = pack_bytes / bytes;
-  static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
-    *reinterpret_cast<A*>(out) = x;
-  }
-};
 
 template <class R, int V, template <class> class OfBytes, class Otherwise>
 struct lanes_of {
@@ -635,13 +641,18 @@ struct lanes_of<R, 16, OfBytes, Otherwise> {
 };
 
 template <class R, class Otherwise>
+  requires(!ops::same_type_v<typename R::input, f16>)
+struct lanes_of<R, 8, PositionBytes, Otherwise> {
+  using type = PositionHalves<R>;
+};
+template <class R, class Otherwise>
 struct lanes_of<R, 8, SumBytes, Otherwise> {
   using type = SumHalves<R>;
 };
 
 // Sums and extremes of integers.
 template <class Op, class T, class A, template <class> class OfBytes>
-struct OfIntegers : UnorderedReducer<T, A> {
+struct OfIntegers : Reducer<T, A> {
   static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
   template <int V>
   using Lanes = typename lanes_of<OfIntegers, V, OfBytes, ScalarLanes<OfIntegers, V>>::type;
@@ -652,7 +663,7 @@ struct OfIntegers : UnorderedReducer<T, A> {
 
 // Of the condition that an element is not zero.
 template <class Op, class T, class A, template <class> class OfBytes>
-struct OfConditions : UnorderedReducer<T, A> {
+struct OfConditions : Reducer<T, A> {
   template <int V>
   using Lanes = typename lanes_of<OfConditions, V, OfBytes, ScalarLanes<OfConditions, V>>::type;
   static __device__ __forceinline__ A identity() {
@@ -669,7 +680,7 @@ struct Position {
   V value;
 };
 template <class Op, class T, class Value>
-struct OfPositions : UnorderedReducer<T, Position<Value>> {
+struct OfPositions : Reducer<T, Position<Value>> {
   using A = Position<Value>;
   using value_type = Value;
   static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
@@ -680,7 +691,7 @@ struct OfPositions : UnorderedReducer<T, Position<Value>> {
   static __device__ __forceinline__ A identity() {
     return {ops::greatest_value<i64>(), worst()};  // any element is better
   }
-  static __device__ __forceinline__ Value map(memory_t<T> x) { return converted<Value, T>(x); }
+  static __device__ __forceinline__ Value map(memory_t<T> x) { return read_as<Value, T>(x); }
   static __device__ __forceinline__ bool better(Value x, Value best) { return Op::better(x, best); }
   static __device__ __forceinline__ A combine(A a, A b) {
     const bool takes_b =

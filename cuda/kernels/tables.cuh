@@ -10,22 +10,28 @@ namespace arrayx::cuda {
 // bytes run at 80 to 90 % of the bandwidth of a copy, by rows of 256 bytes at 85 to 100 %.
 template <int Itemsize>
 inline constexpr int tile_edge = Itemsize < 8 ? 64 : 32;
+// Packs of 16 bytes along the sides of a tile of packs: granules along the output's dimension,
+// packs along that of the staged operands. Together they have 16 KiB, four packs of each thread.
+template <int Itemsize>
+inline constexpr int tile_granules = Itemsize == 1   ? 8
+                                     : Itemsize == 2 ? 16
+                                                     : 32;
+template <int Itemsize>
+inline constexpr int tile_packs = 64 * Itemsize / tile_granules<Itemsize>;
 
 struct ElementwiseKernels {
-  const void* packs = nullptr;    // (Loop) over packs
-  const void* rows = nullptr;     // (Loop, Divisor, u32) over granules
-  const void* strided = nullptr;  // (Loop) over elements
-  const void* tiles = nullptr;    // (Loop, Divisor, Divisor) over tiles
-  const void* words = nullptr;    // the same over tiles of words, for small items
-  bool packs_convert = false;     // from the input's dtype to the output's
-  int lanes = 1;                  // elements of a pack
+  const void* packs = nullptr;       // (Loop) over packs
+  const void* rows = nullptr;        // (Loop, Divisor, u32) over granules
+  const void* strided = nullptr;     // (Loop) over elements
+  const void* tiles = nullptr;       // (Loop, Divisor, Divisor) over tiles
+  const void* pack_tiles = nullptr;  // (Loop, Divisor, Divisor, u32, bool), for small items
+  bool packs_convert = false;        // from the input's dtype to the output's
+  int lanes = 1;                     // elements of a pack
   int packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;
   int tile_bytes[2] = {};  // of the first operand's tile, and of any other's
+  int pack_tile_granules = 0, pack_tile_packs = 0;
 };
-
-// Bytes of a row of a tile of words, which has as many rows as items in one.
-inline constexpr int words_row = 128;
 
 struct KernelTable {
   ElementwiseKernels elementwise[op_count][dtype_count];

@@ -113,6 +113,17 @@ class GuardedEngine final : public HostFallback {
     return true;
   }
   bool owns(const void* address) override { return block_of(address).bytes != 0; }
+  // The transformed dimensions last, as the CUDA engine has them.
+  Dims fft_order(DType, DType, const Dims& lengths, std::span<const int> axes) override {
+    Dims order;
+    for (const bool transformed : {false, true}) {
+      for (int d = 0; d < lengths.size(); ++d) {
+        const bool is_axis = std::find(axes.begin(), axes.end(), d) != axes.end();
+        if (is_axis == transformed) order.push_back(d);
+      }
+    }
+    return order;
+  }
 
   void download(const void* on_device, void* on_host, std::size_t bytes) override {
     std::optional<Opened> pages;

@@ -151,6 +151,43 @@ void check_copies(int rounds) {
   }
 }
 
+void check_joins(int rounds) {
+  for (int d = 0; d < dtype_count; ++d) {
+    const DType dtype = static_cast<DType>(d);
+    for (int round = 0; round < 20 * rounds; ++round) {
+      // Short behind the axis, where parts take turns in a few bytes.
+      Dims shape = random_shape(3000);
+      for (int i = static_cast<int>(random_integer(0, 1)); i > 0; --i) {
+        shape.push_back(random_integer(1, 4));
+      }
+      const int axis = static_cast<int>(random_integer(0, shape.size()));
+      const std::int64_t count = random_integer(2, 5);
+      const bool plain = chance(0.7);
+      shape.insert(axis, 1);
+      std::vector<View> views;
+      std::vector<Operand> host, device;
+      std::int64_t length = 0;
+      const std::int64_t least = chance(0.7) ? 1 : 0;
+      for (int i = 0; i < count; ++i) {
+        shape[axis] = least == 1 && plain ? 1 : random_integer(least, 3);
+        length += shape[axis];
+        views.push_back(random_view(dtype, shape, {true, plain}, Values::any));
+      }
+      for (const View& v : views) {
+        host.push_back(v.on_host());
+        device.push_back(v.on_device());
+      }
+      shape[axis] = length;
+      View out = random_view(dtype, shape, {false, plain || chance(0.5)}, Values::any);
+      std::ostringstream what;
+      what << "join of " << count << " along " << axis << " to " << text(out.layout);
+      cpu::join(host, axis, out.on_host());
+      cuda::join(device, axis, out.on_device());
+      expect_same(out, what.str());
+    }
+  }
+}
+
 // Runs of elements: every start of operands and output within a pack, lengths around multiples of
 // packs, forwards, backwards, every second element and one for all, several rows; what lies around
 // the output stays.
@@ -207,6 +244,79 @@ void check_rows(int rounds) {
       cpu::copy(x.on_host(), wide.on_host());
       cuda::copy(x.on_device(), wide.on_device());
       expect_same(wide, "cast of " + what);
+    }
+  }
+}
+
+// Operands that are fastest in other dimensions than the output: every itemsize, start, pitch and
+// direction, sides around those of tiles.
+void check_transposed(int rounds) {
+  const auto view = [](DType d, const Dims& shape, bool reorders, bool writes) {
+    const int n = shape.size(), pad = chance(0.3) ? 16 : 1;
+    std::vector<int> order(n);
+    for (int i = 0; i < n; ++i) order[i] = i;
+    if (reorders && chance(0.6)) std::swap(order[n - 1], order[n - 2]);
+    if (reorders && chance(0.2)) std::shuffle(order.begin(), order.end(), generator);
+    View v;
+    v.dtype = d;
+    v.layout = Layout::contiguous(shape);
+    const std::int64_t front = random_integer(0, 20) * pad;
+    std::int64_t step = 1, lowest = 0;
+    for (int i = n - 1; i >= 0; --i) {
+      const int axis = order[i];
+      std::int64_t stride = step;
+      if (!writes && chance(0.1)) {
+        v.layout.strides[axis] = 0;
+        continue;
+      }
+      step = (stride * shape[axis] + random_integer(0, 20) + pad - 1) / pad * pad;
+      if (i < n - 1 && chance(0.2)) {
+        lowest += stride * (shape[axis] - 1);
+        stride = -stride;
+      }
+      v.layout.strides[axis] = stride;
+    }
+    v.layout.offset = front + lowest;
+    v.elements = front + step + 40;
+    v.host.resize(v.elements * itemsize(d));
+    fill_random(d, v.host.data(), v.elements, Values::any);
+    v.device = cuda::allocate(v.host.size());
+    cuda::check(cudaMemcpy(v.device->data, v.host.data(), v.host.size(), cudaMemcpyHostToDevice),
+                "upload");
+    return v;
+  };
+  for (const DType d : {DType::int8, DType::uint16, DType::float32, DType::float64,
+                        DType::complex64, DType::complex128}) {
+    for (int round = 0; round < 20 * rounds; ++round) {
+      Dims shape;
+      const std::int64_t outer = random_integer(0, 2);
+      for (std::int64_t i = 0; i < outer; ++i) shape.push_back(random_integer(1, 3));
+      for (int i = 0; i < 2; ++i) shape.push_back(random_integer(5, 280));
+      const View x = view(d, shape, true, false), y = view(d, shape, true, false);
+      View out = view(d, shape, chance(0.2), true);
+      const std::string what =
+          std::string(name(d)) + " " + text(x.layout) + ", " + text(y.layout) + " ";
+      cpu::copy(x.on_host(), out.on_host());
+      cuda::copy(x.on_device(), out.on_device());
+      expect_same(out, "copy of " + what);
+      Element e;
+      e.dtype = d;
+      fill_random(d, reinterpret_cast<char*>(e.bytes), 1, Values::any);
+      const bool scalar = chance(0.1);
+      const Operand host[] = {x.on_host(), scalar ? Operand(e) : y.on_host()};
+      const Operand device[] = {x.on_device(), scalar ? Operand(e) : y.on_device()};
+      cpu::elementwise(Op::add, d, host, out.on_host());
+      cuda::elementwise(Op::add, d, device, out.on_device());
+      expect_same(out, "sum of " + what);
+      View flags = view(DType::bool_, shape, chance(0.2), true);
+      cpu::elementwise(Op::equal, d, host, flags.on_host());
+      cuda::elementwise(Op::equal, d, device, flags.on_device());
+      expect_same(flags, "equality of " + what);
+      const Operand host3[] = {flags.on_host(), host[0], host[1]};
+      const Operand device3[] = {flags.on_device(), device[0], device[1]};
+      cpu::elementwise(Op::where, d, host3, out.on_host());
+      cuda::elementwise(Op::where, d, device3, out.on_device());
+      expect_same(out, "choice of " + what);
     }
   }
 }

@@ -66,7 +66,9 @@ std::string text(const Layout& layout);
 
 void check_elementwise(int rounds);
 void check_copies(int rounds);
+void check_joins(int rounds);
 void check_rows(int rounds);
+void check_transposed(int rounds);
 void check_ranges(int rounds);
 void check_reductions(int rounds);
 void check_scans(int rounds);

@@ -28,7 +28,9 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
       };
       run("copies", check_copies);
+      run("joins", check_joins);
       run("rows", check_rows);
+      run("transposed", check_transposed);
       run("elementwise", check_elementwise);
       run("ranges", check_ranges);
       run("reductions", check_reductions);

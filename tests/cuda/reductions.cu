@@ -1,4 +1,5 @@
 // Reductions against the CPU engine, and that layouts do not change their bits.
+#include <algorithm>
 #include <sstream>
 
 #include "harness.hpp"
@@ -44,9 +45,40 @@ Dims reduction_shape() {
                      : random_shape(30000);
 }
 
+// Lines of int16 of which a thread has more packs than a key of 16 bits counts: one line many
+// times.
+void check_positions_of_long_lines() {
+  const std::int64_t n = (65536 * 32 + 100) * 8, lines = 8192, last = n - 3;
+  const StorageRef line = cuda::allocate(n * 2), places = cuda::allocate(lines * 8);
+  const std::int16_t one = 1;
+  char* const data = static_cast<char*>(line->data);
+  cuda::check(cudaMemset(data, 0, std::size_t(n) * 2), "fill");
+  cuda::check(cudaMemcpy(data + last * 2, &one, 2, cudaMemcpyHostToDevice), "upload");
+  Layout in_layout = Layout::contiguous({lines, n});
+  in_layout.strides[0] = 0;
+  const Layout out_layout = Layout::contiguous({lines});
+  Operand in, out;
+  in.data = data;
+  in.layout = &in_layout;
+  in.dtype = DType::int16;
+  out.data = static_cast<char*>(places->data);
+  out.layout = &out_layout;
+  out.dtype = DType::int64;
+  std::vector<std::int64_t> found(lines);
+  for (const bool largest : {true, false}) {
+    cuda::arg_reduce(largest, in, 1, out);
+    cuda::check(cudaMemcpy(found.data(), out.data, std::size_t(lines) * 8, cudaMemcpyDeviceToHost),
+                "download");
+    const bool same = std::all_of(found.begin(), found.end(),
+                                  [&](std::int64_t i) { return i == (largest ? last : 0); });
+    expect(same, "position of an extreme in a long line of int16");
+  }
+}
+
 }  // namespace
 
 void check_reductions(int rounds) {
+  check_positions_of_long_lines();
   for (int r = 0; r < reduction_count; ++r) {
     const Reduction op = static_cast<Reduction>(r);
     for (int c = 0; c < dtype_count; ++c) {

@@ -151,6 +151,31 @@ ARRAYX_HD void stream_vector(V x, char* out) {
 #endif
   x.store(out);
 }
+template <bool Stream, class V>
+ARRAYX_HD void put(V x, char* out) {
+  if constexpr (Stream) {
+    stream_vector(x, out);
+  } else {
+    x.store(out);
+  }
+}
+
+// Whole vectors up to `bytes`, from b on; where the rest begins. Four at a time: reading and
+// writing by turns takes a tenth longer.
+template <bool Stream>
+ARRAYX_HD i64 copy_vectors(const char* in, char* out, i64 b, i64 bytes) {
+  using V = Vec<u8, ops::vector_bytes>;
+  constexpr i64 width = ops::vector_bytes, together = 4;
+  for (; b + together * width <= bytes; b += together * width) {
+    V a[together];
+    ARRAYX_UNROLL
+    for (i64 i = 0; i < together; ++i) a[i] = V::load(in + b + i * width);
+    ARRAYX_UNROLL
+    for (i64 i = 0; i < together; ++i) put<Stream>(a[i], out + b + i * width);
+  }
+  for (; b + width <= bytes; b += width) put<Stream>(V::load(in + b), out + b);
+  return b;
+}
 
 // ---- two-dimensional copies
 // -----------------------------------------------------------------------
@@ -160,15 +185,49 @@ struct Item16 {
 };
 
 inline constexpr i64 line_bytes = 64;
+// Bytes from p to the next line.
+ARRAYX_HD i64 to_next_line(const char* p) {
+  return -static_cast<i64>(reinterpret_cast<std::uintptr_t>(p)) & (line_bytes - 1);
+}
 
-// A square of N × N items transposed in registers: log2(N) rounds of interleaving row i with row
-// i + N/2 turn rows into columns.
 template <class T>
 inline constexpr int square_side = [] {
   const int n = ops::vector_bytes / static_cast<int>(sizeof(T));
   return sizeof(T) == 16 ? 4 : n > 16 ? 16 : n;
 }();
 
+// Items of two vectors by turns within each 16 bytes, from their lower or upper halves.
+template <int Half, class T, int N, int... I>
+ARRAYX_HD Vec<T, N> interleave_parts(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
+  constexpr int part = 16 / static_cast<int>(sizeof(T));
+  return Vec<T, N>(__builtin_shufflevector(
+      a.v, b.v, (I / part * part + Half * part / 2 + I % part / 2 + (I % 2) * N)...));
+}
+
+// n rows to as many columns, in registers: log2(n) rounds of interleaving row i with row i + n/2,
+// whole or (Parts) within each 16 bytes.
+template <bool Parts, class T, int N, int n>
+ARRAYX_HD void rows_to_columns(Vec<T, N> (&a)[n]) {
+  constexpr std::make_integer_sequence<int, N> all{};
+  Vec<T, N> b[n];
+  ARRAYX_UNROLL
+  for (int round = 1; round < n; round *= 2) {
+    ARRAYX_UNROLL
+    for (int i = 0; i < n / 2; ++i) {
+      if constexpr (Parts) {
+        b[2 * i] = interleave_parts<0>(a[i], a[i + n / 2], all);
+        b[2 * i + 1] = interleave_parts<1>(a[i], a[i + n / 2], all);
+      } else {
+        b[2 * i] = interleave_half<0>(a[i], a[i + n / 2], all);
+        b[2 * i + 1] = interleave_half<1>(a[i], a[i + n / 2], all);
+      }
+    }
+    ARRAYX_UNROLL
+    for (int i = 0; i < n; ++i) a[i] = b[i];
+  }
+}
+
+// A square of n × n items.
 template <class T, bool Stream = false>
 ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 out_row) {
   constexpr int n = square_side<T>;
@@ -177,38 +236,17 @@ ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 ou
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) {
         const V item = V::load(in + j * in_column + i * 16);
-        if constexpr (Stream) {
-          stream_vector(item, out + i * out_row + j * 16);
-        } else {
-          item.store(out + i * out_row + j * 16);
-        }
+        put<Stream>(item, out + i * out_row + j * 16);
       }
     }
     return;
   } else {
-    using V = Vec<T, n>;
-    using Indices = std::make_integer_sequence<int, n>;
-    V a[n], b[n];
+    Vec<T, n> a[n];
     ARRAYX_UNROLL
-    for (int i = 0; i < n; ++i) a[i] = V::load(in + i * in_column);
+    for (int i = 0; i < n; ++i) a[i] = Vec<T, n>::load(in + i * in_column);
+    rows_to_columns<false>(a);
     ARRAYX_UNROLL
-    for (int round = 1; round < n; round *= 2) {
-      ARRAYX_UNROLL
-      for (int i = 0; i < n / 2; ++i) {
-        b[2 * i] = interleave_half<0>(a[i], a[i + n / 2], Indices{});
-        b[2 * i + 1] = interleave_half<1>(a[i], a[i + n / 2], Indices{});
-      }
-      ARRAYX_UNROLL
-      for (int i = 0; i < n; ++i) a[i] = b[i];
-    }
-    ARRAYX_UNROLL
-    for (int i = 0; i < n; ++i) {
-      if constexpr (Stream) {
-        stream_vector(a[i], out + i * out_row);
-      } else {
-        a[i].store(out + i * out_row);
-      }
-    }
+    for (int i = 0; i < n; ++i) put<Stream>(a[i], out + i * out_row);
   }
 }
 
@@ -217,13 +255,6 @@ ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 ou
 template <class T>
 inline constexpr int strip_rows =
     sizeof(T) <= 2 ? ops::vector_bytes / static_cast<int>(sizeof(T)) : square_side<T>;
-// Items of two vectors by turns within each 16 bytes, from their lower or upper halves.
-template <int Half, class T, int N, int... I>
-ARRAYX_HD Vec<T, N> interleave_parts(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
-  constexpr int part = 16 / static_cast<int>(sizeof(T));
-  return Vec<T, N>(__builtin_shufflevector(
-      a.v, b.v, (I / part * part + Half * part / 2 + I % part / 2 + (I % 2) * N)...));
-}
 // The 16 bytes from 16 * Part on. Through memory, as GCC 12 has it otherwise, a store of a whole
 // register is waited for.
 template <int Part, class V>
@@ -247,21 +278,10 @@ ARRAYX_HD void store_part(V a, char* out) {
 template <class T>
 ARRAYX_HD void transpose_wide(const char* in, i64 in_column, char* out, i64 out_row) {
   constexpr int n = 16 / static_cast<int>(sizeof(T)), width = strip_rows<T>;
-  using V = Vec<T, width>;
-  using Indices = std::make_integer_sequence<int, width>;
-  V a[n], b[n];
+  Vec<T, width> a[n];
   ARRAYX_UNROLL
-  for (int i = 0; i < n; ++i) a[i] = V::load(in + i * in_column);
-  ARRAYX_UNROLL
-  for (int round = 1; round < n; round *= 2) {
-    ARRAYX_UNROLL
-    for (int i = 0; i < n / 2; ++i) {
-      b[2 * i] = interleave_parts<0>(a[i], a[i + n / 2], Indices{});
-      b[2 * i + 1] = interleave_parts<1>(a[i], a[i + n / 2], Indices{});
-    }
-    ARRAYX_UNROLL
-    for (int i = 0; i < n; ++i) a[i] = b[i];
-  }
+  for (int i = 0; i < n; ++i) a[i] = Vec<T, width>::load(in + i * in_column);
+  rows_to_columns<true>(a);
   ARRAYX_UNROLL
   for (int i = 0; i < n; ++i) {
     char* const q = out + i * out_row;
@@ -689,23 +709,16 @@ ARRAYX_HD void copy_in_two(const char* in, i64 in_row, char* out, i64 out_row, i
   }
 }
 
-// Longer rows. memcpy would come to `rep movsb`, which takes up to half as long again where both
-// sides begin at about the same place of a page; it pays in long ones, whose lines it does not
-// fetch before it writes them.
-inline constexpr i64 long_row = 32 << 10;
+// Longer rows, written from a line's start on where that pays. memcpy would come to `rep movsb`,
+// which takes half as long again in the caches, and up to fifteen times where an output begins a
+// few bytes past its input's place of a page.
 ARRAYX_HD void copy_long(const char* in, i64 in_row, char* out, i64 out_row, i64 rows, i64 bytes) {
   using V = Vec<u8, ops::vector_bytes>;
-  constexpr i64 width = ops::vector_bytes, together = 4;
+  constexpr i64 width = ops::vector_bytes;
   for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
-    i64 b = 0;
-    for (; b + together * width <= bytes; b += together * width) {
-      V a[together];
-      ARRAYX_UNROLL
-      for (i64 i = 0; i < together; ++i) a[i] = V::load(in + b + i * width);
-      ARRAYX_UNROLL
-      for (i64 i = 0; i < together; ++i) a[i].store(out + b + i * width);
-    }
-    for (; b + width <= bytes; b += width) V::load(in + b).store(out + b);
+    const i64 head = bytes < 1024 ? 0 : to_next_line(out);
+    for (i64 b = 0; b < head; b += width) V::load(in + b).store(out + b);
+    copy_vectors<false>(in, out, head, bytes);
     V::load(in + bytes - width).store(out + bytes - width);
   }
 }
@@ -713,9 +726,7 @@ ARRAYX_HD void copy_long(const char* in, i64 in_row, char* out, i64 out_row, i64
 template <class T>
 void copy_rows(const char* in, i64 in_row, char* out, i64 out_row, i64 rows, i64 columns) {
   const i64 bytes = columns * i64{sizeof(T)};
-  if (bytes >= long_row) {
-    for (i64 r = 0; r < rows; ++r) std::memcpy(out + r * out_row, in + r * in_row, bytes);
-  } else if (bytes > 64) {
+  if (bytes > 64) {
     copy_long(in, in_row, out, out_row, rows, bytes);
   } else if (bytes >= 32) {
     copy_in_two<32>(in, in_row, out, out_row, rows, bytes);
@@ -768,16 +779,6 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
   }
 }
 
-ARRAYX_HD void stream_lines(const char* in, char* out, i64 bytes) {
-  using V = Vec<u8, ops::vector_bytes>;
-  for (i64 i = 0; i < bytes; i += ops::vector_bytes) stream_vector(V::load(in + i), out + i);
-}
-
-// Bytes from p to the next line.
-ARRAYX_HD i64 to_next_line(const char* p) {
-  return -static_cast<i64>(reinterpret_cast<std::uintptr_t>(p)) & (line_bytes - 1);
-}
-
 void stream(const void* in, void* out, std::int64_t bytes) {
   const char* p = static_cast<const char*>(in);
   char* q = static_cast<char*>(out);
@@ -788,7 +789,7 @@ void stream(const void* in, void* out, std::int64_t bytes) {
   }
   if (head != 0) std::memcpy(q, p, head);
   const i64 body = (bytes - head) / line_bytes * line_bytes, tail = bytes - head - body;
-  stream_lines(p + head, q + head, body);
+  copy_vectors<true>(p + head, q + head, 0, body);
   if (tail != 0) std::memcpy(q + head + body, p + head + body, tail);
 }
 
@@ -830,7 +831,7 @@ void stream_transpose(const char* in, i64 in_column, char* out, i64 out_row, i64
       for (i64 c = 0; c < columns; c += line) {
         transpose_strip<T>(p + c * in_column, in_column, block, line_bytes, step, line);
         for (i64 i = 0; i < step; ++i) {
-          stream_lines(block + i * line_bytes, q + i * out_row + c * size, line_bytes);
+          copy_vectors<true>(block + i * line_bytes, q + i * out_row + c * size, 0, line_bytes);
         }
       }
     } else {

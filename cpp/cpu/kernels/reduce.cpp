@@ -558,19 +558,20 @@ struct Columns {
       for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], y[k]);
     }
   }
-  template <class V, int K, bool Part = false>
-  ARRAYX_HD static void few_rows(const char* p, int64_t stride, int64_t n, const A* center, A* out,
-                                 int64_t live = 0) {
+  template <int Step, class V, int K, bool Part = false>
+  ARRAYX_HD static void few_rows(const char* p, int64_t stride, int64_t first, int64_t n,
+                                 const A* center, A* out, bool go_on, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
+    const auto load_accumulators = [&](const A* from, int k) {
+      if constexpr (Part) {
+        return load_part<A, W>(from, live);
+      } else {
+        return V::load(from + k * W);
+      }
+    };
     V c[K], x[K];
     ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) {
-      if constexpr (Part) {
-        c[k] = center ? load_part<A, W>(center, live) : V(A(0));
-      } else {
-        c[k] = center ? V::load(center + k * W) : V(A(0));
-      }
-    }
+    for (int k = 0; k < K; ++k) c[k] = center ? load_accumulators(center, k) : V(A(0));
     const auto load = [&](int64_t r, int k) {
       const char* q = p + r * stride + k * W * int64_t(sizeof(T));
       if constexpr (Part) {
@@ -579,12 +580,48 @@ struct Columns {
         return Op::map(load_as<T, A, W>(q), c[k]);
       }
     };
-    few_lanes<V, K, 1>(load, 0, n, x);
+    few_lanes<V, K, Step>(load, first, n, x);
+    if (go_on) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) x[k] = Op::combine(load_accumulators(out, k), x[k]);
+    }
     if constexpr (Part) {
       __builtin_memcpy(out, &x[0], live * sizeof(A));
     } else {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) x[k].store(out + k * W);
+    }
+  }
+
+  // The lanes first, first + Step … of all columns, with `go_on` combined onto out. Memory is read
+  // by eight rows at a time: more of them, where they begin at about the same place of a page, meet
+  // in the same few lines of an L1, which takes half as long again. spare: `width` for each split.
+  template <int Step>
+  static void few_columns(const char* in, int64_t row_stride, int64_t first, int64_t n,
+                          int64_t width, const A* center, A* out, bool go_on, A* spare) {
+    if constexpr (Step < P / 2) {
+      if (n - first > 8 * Step && n * row_stride > (512 << 10)) {
+        A* const both = go_on ? spare : out;
+        A* const left = go_on ? spare + width : spare;
+        few_columns<2 * Step>(in, row_stride, first, n, width, center, both, false, left);
+        few_columns<2 * Step>(in, row_stride, first + Step, n, width, center, both, true, left);
+        if (go_on) merge(out, both, width);
+        return;
+      }
+    }
+    constexpr int W = ops::vector_bytes / int(sizeof(A));
+    using V = Vec<A, W>;
+    const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
+    int64_t j = 0;
+    for (; j + 4 * W <= width; j += 4 * W) {
+      few_rows<Step, V, 4>(in + j * sizeof(T), row_stride, first, n, at(j), out + j, go_on);
+    }
+    for (; j + W <= width; j += W) {
+      few_rows<Step, V, 1>(in + j * sizeof(T), row_stride, first, n, at(j), out + j, go_on);
+    }
+    if (j < width) {
+      few_rows<Step, V, 1, true>(in + j * sizeof(T), row_stride, first, n, at(j), out + j, go_on,
+                                 width - j);
     }
   }
 
@@ -639,19 +676,8 @@ struct Columns {
       if constexpr (vector) {
         // More rows only from within an L1: they are not read in the order of memory.
         if (n <= 2 * P || (n <= 4 * P && n * row_stride <= (16 << 10))) {
-          constexpr int W = ops::vector_bytes / int(sizeof(A));
-          using V = Vec<A, W>;
-          const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
-          int64_t j = 0;
-          for (; j + 4 * W <= width; j += 4 * W) {
-            few_rows<V, 4>(in + j * sizeof(T), row_stride, n, at(j), out + j);
-          }
-          for (; j + W <= width; j += W) {
-            few_rows<V, 1>(in + j * sizeof(T), row_stride, n, at(j), out + j);
-          }
-          if (j < width) {
-            few_rows<V, 1, true>(in + j * sizeof(T), row_stride, n, at(j), out + j, width - j);
-          }
+          few_columns<1>(in, row_stride, 0, n, width, center, out, false,
+                         reinterpret_cast<A*>(workspace));
           return;
         }
       }

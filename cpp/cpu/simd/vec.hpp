@@ -364,23 +364,48 @@ ARRAYX_HD Vec<T, N> lookup(const T (&table)[2][16], Mask<sizeof(T), N> second,
 }
 
 #if defined(__AVX512F__)
-template <class T, int N>
+// The lesser one, or the greater; x where either is NaN.
+template <bool Greater, class T, int N>
   requires(is_float_v<T> && N * sizeof(T) == 64)
-ARRAYX_HD Vec<T, N> at_most(Vec<T, N> x, Vec<T, N> limit) {
+ARRAYX_HD Vec<T, N> extreme(Vec<T, N> limit, Vec<T, N> x) {
   if constexpr (same_type_v<T, f32>) {
-    return Vec<T, N>(_mm512_min_ps(limit.v, x.v));
+    return Vec<T, N>(Greater ? _mm512_max_ps(limit.v, x.v) : _mm512_min_ps(limit.v, x.v));
   } else {
-    return Vec<T, N>(_mm512_min_pd(limit.v, x.v));
+    return Vec<T, N>(Greater ? _mm512_max_pd(limit.v, x.v) : _mm512_min_pd(limit.v, x.v));
   }
 }
 template <class T, int N>
   requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> at_most(Vec<T, N> x, Vec<T, N> limit) {
+  return extreme<false>(limit, x);
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
 ARRAYX_HD Vec<T, N> at_least(Vec<T, N> x, Vec<T, N> limit) {
-  if constexpr (same_type_v<T, f32>) {
-    return Vec<T, N>(_mm512_max_ps(limit.v, x.v));
-  } else {
-    return Vec<T, N>(_mm512_max_pd(limit.v, x.v));
-  }
+  return extreme<true>(limit, x);
+}
+// Any function of three bits, bit by bit, is one instruction.
+template <int Function, class T, int N>
+ARRAYX_HD Vec<T, N> combine_with_sign_bit(Vec<T, N> a, Vec<T, N> b) {
+  const auto bits = [](Vec<T, N> x) { return __builtin_bit_cast(__m512i, x.v); };
+  using native = typename Vec<T, N>::native;
+  return Vec<T, N>(__builtin_bit_cast(
+      native, _mm512_ternarylogic_epi64(bits(a), bits(b), bits(Vec<T, N>(T(-0.0))), Function)));
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> copysign(Vec<T, N> magnitude, Vec<T, N> sign) {
+  return combine_with_sign_bit<0xd8>(magnitude, sign);  // c ? b : a
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> with_sign(Vec<T, N> magnitude, Vec<T, N> sign) {
+  return combine_with_sign_bit<0xf8>(magnitude, sign);  // a | (b & c)
+}
+template <int N>
+  requires(N * sizeof(f32) == 64)
+ARRAYX_HD Vec<f32, N> near_inverse(Vec<f32, N> x) {
+  return Vec<f32, N>(_mm512_rcp14_ps(x.v));
 }
 template <class T, int N>
   requires(is_float_v<T> && N * sizeof(T) == 64)

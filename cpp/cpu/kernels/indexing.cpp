@@ -1,0 +1,131 @@
+// Where bytes are not zero, compiled per instruction set: 64 bytes become the bits of a word, and
+// every eight of its bits a vector of positions.
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "../simd/vec.hpp"
+
+#include "../kernels.hpp"
+
+namespace arrayx::cpu {
+namespace ARRAYX_ISA {
+namespace {
+
+// A bit for each of eight bytes that is not zero.
+u64 nonzero_of_8(const char* p) {
+  constexpr u64 low = 0x7f7f7f7f7f7f7f7f;
+  u64 word;
+  std::memcpy(&word, p, 8);
+  const u64 ones = (((word & low) + low) | word) >> 7 & 0x0101010101010101;
+  return ones * 0x0102040810204080 >> 56;
+}
+
+// A bit for each of 64.
+u64 nonzero_of_64(const char* p) {
+  u64 bits = 0;
+#if defined(__AVX512BW__)
+  const __m512i x = _mm512_loadu_si512(p);
+  bits = _mm512_test_epi8_mask(x, x);
+#elif defined(__AVX2__)
+  for (int k = 0; k < 64; k += 32) {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + k));
+    const __m256i zero = _mm256_cmpeq_epi8(x, _mm256_setzero_si256());
+    bits |= u64{static_cast<u32>(~_mm256_movemask_epi8(zero))} << k;
+  }
+#elif defined(__SSE2__)
+  for (int k = 0; k < 64; k += 16) {
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + k));
+    const __m128i zero = _mm_cmpeq_epi8(x, _mm_setzero_si128());
+    bits |= u64{static_cast<u32>(~_mm_movemask_epi8(zero) & 0xffff)} << k;
+  }
+#else
+  for (int k = 0; k < 64; k += 8) bits |= nonzero_of_8(p + k) << k;
+#endif
+  return bits;
+}
+
+// The places of the ones of a byte, in front.
+template <class P>
+struct OnesOfByte {
+  alignas(64) std::array<std::array<P, 8>, 256> places{};
+  constexpr OnesOfByte() {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      for (int bit = 0, found = 0; bit < 8; ++bit) {
+        if (byte >> bit & 1) places[byte][found++] = static_cast<P>(bit);
+      }
+    }
+  }
+};
+template <class P>
+constexpr OnesOfByte<P> ones_of_byte;
+
+// Ones among the bits of a byte; std::popcount is a call where there is no instruction for it.
+ARRAYX_HD i64 count_of(u64 bits) {
+#if defined(__POPCNT__)
+  return std::popcount(bits);
+#else
+  bits -= bits >> 1 & 0x55;
+  bits = (bits & 0x33) + (bits >> 2 & 0x33);
+  return static_cast<i64>((bits + (bits >> 4)) & 15);
+#endif
+}
+
+// A word with no more ones than this is taken bit by bit.
+constexpr int few_ones = 6;
+
+// Writes `at` plus the place of each one among the bits; returns where the next goes.
+template <class P>
+ARRAYX_HD P* write_few(u64 bits, i64 at, P* to) {
+  for (; bits != 0; bits &= bits - 1) *to++ = static_cast<P>(at + std::countr_zero(bits));
+  return to;
+}
+
+// The same for the bits of a byte, a vector of positions at a time where there is room for eight.
+template <class P>
+ARRAYX_HD P* write_byte(u64 bits, i64 at, P* to, P* end) {
+  typedef P Piece __attribute__((vector_size(16)));
+  constexpr int width = 16 / sizeof(P);
+  if (end - to < 8) return write_few(bits, at, to);
+  const P* places = ones_of_byte<P>.places[bits].data();
+  ARRAYX_UNROLL
+  for (int k = 0; k < 8; k += width) {
+    Piece found;
+    std::memcpy(&found, places + k, sizeof found);
+    found += static_cast<P>(at);
+    std::memcpy(to + k, &found, sizeof found);
+  }
+  return to + count_of(bits);
+}
+
+template <class P>
+i64 positions(const char* p, i64 n, i64 base, void* out, i64 room) {
+  P* to = static_cast<P*>(out);
+  P* const end = to + room;
+  i64 i = 0;
+  for (; i + 64 <= n; i += 64) {
+    const u64 bits = nonzero_of_64(p + i);
+    u64 more = bits;
+    for (int k = 0; k < few_ones; ++k) more &= more - (more != 0);
+    if (more == 0) {
+      to = write_few(bits, base + i, to);
+    } else {
+      for (int k = 0; k < 64; k += 8) to = write_byte(bits >> k & 255, base + i + k, to, end);
+    }
+  }
+  for (; i + 8 <= n; i += 8) to = write_byte(nonzero_of_8(p + i), base + i, to, end);
+  for (; i < n; ++i) {
+    if (p[i] != 0) *to++ = static_cast<P>(base + i);
+  }
+  return to - static_cast<P*>(out);
+}
+
+}  // namespace
+
+void fill_indexing(KernelTable& table) {
+  table.positions[0] = positions<u16>;
+  table.positions[1] = positions<i64>;
+}
+
+}  // namespace ARRAYX_ISA
+}  // namespace arrayx::cpu
