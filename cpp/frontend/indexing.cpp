@@ -254,6 +254,18 @@ Operand first_element(const Array& x) {
   return first;
 }
 
+// Whether an engine has the loop that gave `done`, for a one-dimensional x; IndexError where it met
+// an index out of bounds.
+bool has_loop(std::optional<bool> done, const Array& x, const Array& index, std::int64_t bad) {
+  if (done && !*done) {
+    PickedAxis p;
+    p.index = index;
+    p.size = x.size();
+    out_of_bounds(p, bad);
+  }
+  return done.has_value();
+}
+
 // x[index] for a one-dimensional x: nothing that a Selection would say. False when the engine has
 // no such loop.
 bool picked(const Array& x, const Array& index, Array& out) {
@@ -263,13 +275,7 @@ bool picked(const Array& x, const Array& index, Array& out) {
   std::int64_t bad = 0;
   const std::optional<bool> done =
       backend_of(x).gather_indexed(first_element(x), index, x.size(), x.strides()[0], out, &bad);
-  if (done && !*done) {
-    PickedAxis p;
-    p.index = index;
-    p.size = x.size();
-    out_of_bounds(p, bad);
-  }
-  return done.has_value();
+  return has_loop(done, x, index, bad);
 }
 
 // x[mask] for a mask of x's shape: nothing but the elements is written. False when the key is of
@@ -335,13 +341,7 @@ bool scattered(const Array& x, std::span<const IndexItem> key, const Element* el
   const std::optional<bool> done =
       backend_of(x).scatter_indexed(element ? Operand(*element) : Operand(source), index, x.size(),
                                     x.strides()[0], first_element(x), &bad);
-  if (done && !*done) {
-    PickedAxis p;
-    p.index = index;
-    p.size = x.size();
-    out_of_bounds(p, bad);
-  }
-  return done.has_value();
+  return has_loop(done, x, index, bad);
 }
 
 void check_index_array(const char* function, const Array& x, const Array& indices) {
