@@ -80,10 +80,26 @@ void for_each_part(std::span<const Operand> parts, int axis, const Operand& out,
 
 inline constexpr int max_operands = 4;  // inputs and output of one elementwise loop
 
+// What is known of the offsets of a scatter: the least and the greatest that they can be, of what
+// their distances are multiples, and whether their order does not matter, as no two are equal or
+// all elements get one value.
+struct OffsetRange {
+  std::int64_t lowest = 0, highest = 0, step = 1;
+  bool any_order = false;
+};
+
 struct MemoryInfo {
   std::int64_t in_use = 0;  // bytes of live arrays (blocks handed out)
   std::int64_t cached = 0;  // bytes kept for reuse
   std::int64_t limit = 0;   // most bytes that are kept for reuse
+};
+
+// What unique() finds of a one-dimensional x.
+struct Unique {
+  Array values;   // the distinct elements, ascending; of equal ones the first
+  Array indices;  // where each stands first in x
+  Array inverse;  // for each element of x its place in values
+  Array counts;   // how often each stands in x
 };
 
 class Backend {
@@ -163,6 +179,14 @@ class Backend {
                          double /*divisor*/, bool /*root*/, const Operand& /*out*/) {
     return false;
   }
+  // Norms over the dimensions marked in `reduced`, of a real dtype: the sums of magnitudes or, with
+  // `squares`, the roots of the sums of squares, of which none overflows or vanishes that the
+  // result does not. out has the kept shape and in's dtype. False from an engine that composes
+  // them.
+  virtual bool norm(const Operand& /*in*/, std::span<const bool> /*reduced*/, bool /*squares*/,
+                    const Operand& /*out*/) {
+    return false;
+  }
   // Position of the first largest (smallest) along `axis`, NaN counting as such; out is int64 of
   // the kept shape. in.shape[axis] > 0.
   virtual void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) = 0;
@@ -193,19 +217,23 @@ class Backend {
     return false;
   }
   // out[offsets[i…] + slab…] = in[i…, slab…], in index order, so that the last of equal offsets
-  // wins. out.layout describes one slab. in is cast to out's dtype.
-  virtual void scatter(const Operand& in, const Operand& offsets, const Operand& out) = 0;
+  // wins. out.layout describes one slab. in is a host scalar, or cast to out's dtype. Where offsets
+  // were made of an index out of bounds of which the engine has told nobody yet, nothing is
+  // written.
+  virtual void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
+                       const Operand& out) = 0;
   // scatter() of single elements by one index array, as gather_indexed(): false when an index is
-  // out of bounds, and nothing written then. `in` is a host scalar or of index's shape, and of
-  // out's dtype; neither overlaps out, whose layout is of rank 0. Nothing from an engine that has
-  // no such loop for these operands.
+  // out of bounds, and nothing written then, also where that is told later. `in` is a host scalar
+  // or of index's shape, and of out's dtype; neither overlaps out, whose layout is of rank 0.
+  // Nothing from an engine that has no such loop for these operands.
   virtual std::optional<bool> scatter_indexed(const Operand& /*in*/, const Operand& /*index*/,
                                               std::int64_t /*n*/, std::int64_t /*stride*/,
                                               const Operand& /*out*/, std::int64_t* /*bad*/) {
     return std::nullopt;
   }
   // offsets += normalise(index) * stride for index in [-n, n), all of one shape; false when an
-  // index is out of bounds, with the first such index in `bad`.
+  // index is out of bounds, with the first such index in `bad`. An engine that does not wait tells
+  // it later; gather() takes the first element in its place, where n > 0, and scatter() refuses it.
   virtual bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                                   const Operand& offsets, std::int64_t* bad) = 0;
   // How many elements are non-zero (any dtype), in row-major order, …
@@ -225,14 +253,33 @@ class Backend {
   // False when sorter holds an out-of-bounds index.
   virtual bool searchsorted(const Operand& in, const Operand* sorter, const Operand& values,
                             bool right, const Operand& out) = 0;
+  // out = whether each element is (with `invert`, is not) among the values of one-dimensional
+  // `sorted`, of the same dtype; out is contiguous. NaN never is. False, and nothing written, from
+  // an engine that composes it.
+  virtual bool isin(const Operand& /*elements*/, const Operand& /*sorted*/, bool /*invert*/,
+                    const Operand& /*out*/) {
+    return false;
+  }
+
+  // The distinct elements of a contiguous one-dimensional x, and of the rest what is wanted, each
+  // NaN being one of its own. False, and nothing done, from an engine that composes it.
+  virtual bool unique(const Array& /*x*/, bool /*indices*/, bool /*inverse*/, bool /*counts*/,
+                      Unique& /*out*/) {
+    return false;
+  }
 
   // ---- linear algebra -------------------------------------------------------------------------
   // out[…, m, n] = a[…, m, k] @ b[…, k, n], same numeric dtype, batch dimensions already broadcast;
   // out is contiguous in its last two dimensions and overlaps neither input.
   virtual void matmul(const Operand& a, const Operand& b, const Operand& out) = 0;
 
+  // out = the sums of a * b, or of conj(a) * b if `conjugate`, over the last dimension, of one
+  // numeric dtype. Only for an engine that has it; others' are made of matmul().
+  virtual bool has_vecdot() const { return false; }
+  virtual void vecdot(const Operand& /*a*/, const Operand& /*b*/, bool /*conjugate*/,
+                      const Operand& /*out*/) {}
   // Cross products of the vectors of three along the last dimension, all of one shape and one
-  // dtype; false from an engine that has none of that dtype.
+  // dtype; false, and nothing written, from an engine that has none of that dtype.
   virtual bool cross(const Operand& /*a*/, const Operand& /*b*/, const Operand& /*out*/) {
     return false;
   }
@@ -286,9 +333,9 @@ class Backend {
                     double scale) = 0;
   // The same of n elements of which the first n / 2 + 1 are given, the others being their
   // conjugates in[n - j]; out is real. The imaginary parts of in[0] and, for even n, in[n / 2] are
-  // not read.
-  virtual void irfft(const Operand& in, const Operand& out, int axis, bool inverse,
-                     double scale) = 0;
+  // not read. What `in` holds may be lost if it is `spent`.
+  virtual void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale,
+                     bool spent) = 0;
   // The order, the slowest first, that the dimensions of such a result had best have in memory:
   // that of the shape if nothing is said. `lengths` is the shape, but with what is transformed
   // along the axes.

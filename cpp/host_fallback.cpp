@@ -224,12 +224,13 @@ void HostFallback::gather(const Operand& in, const Operand& offsets, const Opera
   result.deliver();
 }
 
-void HostFallback::scatter(const Operand& in, const Operand& offsets, const Operand& out) {
+void HostFallback::scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
+                           const Operand& out) {
   if (offsets.layout->size == 0 || out.layout->size == 0) return;
   ARRAYX_READ(x, in);
   ARRAYX_READ(o, offsets);
   Mirror result(*this, host_, out, reach_of(host_, o, out));
-  host_.scatter(x, o, result);
+  host_.scatter(x, o, range, result);
   result.deliver();
 }
 
@@ -403,10 +404,10 @@ void HostFallback::rfft(const Operand& in, const Operand& out, std::int64_t n, i
 }
 
 void HostFallback::irfft(const Operand& in, const Operand& out, int axis, bool inverse,
-                         double scale) {
+                         double scale, bool spent) {
   ARRAYX_READ(x, in);
   ARRAYX_WRITE(result, out);
-  host_.irfft(x, result, axis, inverse, scale);
+  host_.irfft(x, result, axis, inverse, scale, spent);
   result.deliver();
 }
 

@@ -30,7 +30,8 @@ class HostFallback : public Backend {
             const Operand& out) override;
 
   void gather(const Operand& in, const Operand& offsets, const Operand& out) override;
-  void scatter(const Operand& in, const Operand& offsets, const Operand& out) override;
+  void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
+               const Operand& out) override;
   bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                           const Operand& offsets, std::int64_t* bad) override;
   std::int64_t count_nonzero(const Operand& in) override;
@@ -58,7 +59,8 @@ class HostFallback : public Backend {
             double scale) override;
   void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
             double scale) override;
-  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override;
+  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale,
+             bool spent) override;
 
   // Copies between the device and the host, which wait for the device's work.
   virtual void download(const void* on_device, void* on_host, std::size_t bytes) = 0;

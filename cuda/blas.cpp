@@ -17,6 +17,7 @@ Cublas::Cublas() {
   find(library, "cublasGemmStridedBatchedEx_64", gemm);
   for (int i = 0; i < 4; ++i) {
     const std::string name = std::string("cublas") + "SDCZ"[i];
+    find(library, (name + "gemv_v2_64").c_str(), gemv[i]);
     find(library, (name + "getrfBatched").c_str(), getrf[i]);
     find(library, (name + "getrsBatched").c_str(), getrs[i]);
     find(library, (name + "trsm_v2_64").c_str(), trsm[i]);

@@ -22,6 +22,9 @@ struct Cublas {
               cudaDataType_t, std::int64_t, long long, const void*, cudaDataType_t, std::int64_t,
               long long, const void*, void*, cudaDataType_t, std::int64_t, long long, std::int64_t,
               int, int) = nullptr;
+  int (*gemv[4])(Handle, int operation, std::int64_t m, std::int64_t n, const void* alpha,
+                 const void* a, std::int64_t lda, const void* x, std::int64_t x_step,
+                 const void* beta, void* y, std::int64_t y_step) = {};
   int (*getrf[4])(Handle, int n, void* const* a, int lda, int* pivots, int* infos, int count) = {};
   int (*trsm[4])(Handle, int side, int fill, int operation, int diagonal, std::int64_t m,
                  std::int64_t n, const void* alpha, const void* a, std::int64_t lda, void* b,

@@ -159,7 +159,8 @@ __device__ __forceinline__ void tell(const Carries& carries, u32 line, bool spea
 template <class Op, int GroupLog2, int AtOnce, class A>
 __device__ __forceinline__ void hear(const Carries& carries, u32 first_line, u32 all_lines,
                                      int lines_log2, u32 tile, A* table) {
-  constexpr int members = 1 << GroupLog2, step = block_threads / members;
+  constexpr int members = 1 << GroupLog2;
+  const int step = static_cast<int>(blockDim.x) / members;
   const int lane = threadIdx.x % members, jobs = carries.levels << lines_log2;
   const int warp_job = threadIdx.x / warp_size * (warp_size / members);
   for (int first = 0; first + warp_job < jobs; first += step * AtOnce) {

@@ -103,9 +103,15 @@ class CudaBackend final : public HostFallback {
     cuda::deviation(in, reduced, divisor, root, out);
     return true;
   }
+  bool norm(const Operand& in, std::span<const bool> reduced, bool squares,
+            const Operand& out) override {
+    const OnDevice here(index_);
+    cuda::norm(in, reduced, squares, out);
+    return true;
+  }
   void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
               const Operand* center, const Operand& out) override {
-    run([&] { cuda::reduce(op, accumulator, in, reduced, center, out); },
+    run([&] { cuda::reduce(op, accumulator, in, reduced, out); },
         [&] { HostFallback::reduce(op, accumulator, in, reduced, center, out); });
   }
   void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) override {
@@ -125,23 +131,33 @@ class CudaBackend final : public HostFallback {
   }
   std::optional<bool> gather_indexed(const Operand& in, const Operand& index, std::int64_t n,
                                      std::int64_t stride, const Operand& out,
-                                     std::int64_t* bad) override {
+                                     std::int64_t*) override {
     const OnDevice here(index_);
-    return cuda::gather_indexed(in, index, n, stride, out, bad);
+    cuda::gather_indexed(in, index, n, stride, out);
+    return true;
   }
   bool compress(const Operand& in, const Operand& mask, const Operand& out) override {
     const OnDevice here(index_);
     cuda::compress(in, mask, out);
     return true;
   }
-  void scatter(const Operand& in, const Operand& offsets, const Operand& out) override {
+  void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
+               const Operand& out) override {
     const OnDevice here(index_);
-    cuda::scatter(in, offsets, out);
+    cuda::scatter(in, offsets, range, out);
+  }
+  std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, std::int64_t n,
+                                      std::int64_t stride, const Operand& out,
+                                      std::int64_t*) override {
+    const OnDevice here(index_);
+    cuda::scatter_indexed(in, index, n, stride, out);
+    return true;
   }
   bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
-                          const Operand& offsets, std::int64_t* bad) override {
+                          const Operand& offsets, std::int64_t*) override {
     const OnDevice here(index_);
-    return checked(cuda::accumulate_offsets(index, n, stride, offsets, bad));
+    cuda::accumulate_offsets(index, n, stride, offsets);
+    return true;
   }
   std::int64_t count_nonzero(const Operand& in) override {
     const OnDevice here(index_);
@@ -165,9 +181,27 @@ class CudaBackend final : public HostFallback {
     const OnDevice here(index_);
     return cuda::searchsorted(in, sorter, values, right, out);
   }
+  bool isin(const Operand& elements, const Operand& sorted, bool invert,
+            const Operand& out) override {
+    const OnDevice here(index_);
+    return cuda::isin(elements, sorted, invert, out);
+  }
+  bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out) override {
+    const OnDevice here(index_);
+    return checked(cuda::unique(x, indices, inverse, counts, out));
+  }
 
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     run([&] { cuda::matmul(a, b, out); }, [&] { HostFallback::matmul(a, b, out); });
+  }
+  bool has_vecdot() const override { return true; }
+  void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out) override {
+    const OnDevice here(index_);
+    cuda::vecdot(a, b, conjugate, out);
+  }
+  bool cross(const Operand& a, const Operand& b, const Operand& out) override {
+    const OnDevice here(index_);
+    return cuda::cross(a, b, out);
   }
 
   std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) override {
@@ -218,9 +252,10 @@ class CudaBackend final : public HostFallback {
     run([&] { cuda::rfft(in, out, n, axis, inverse, scale); },
         [&] { HostFallback::rfft(in, out, n, axis, inverse, scale); });
   }
-  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
-    run([&] { cuda::irfft(in, out, axis, inverse, scale); },
-        [&] { HostFallback::irfft(in, out, axis, inverse, scale); });
+  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale,
+             bool spent) override {
+    run([&] { cuda::irfft(in, out, axis, inverse, scale, spent); },
+        [&] { HostFallback::irfft(in, out, axis, inverse, scale, spent); });
   }
   Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes) override {
     const OnDevice here(index_);

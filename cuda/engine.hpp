@@ -106,8 +106,9 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
 void join(std::span<const Operand> parts, int axis, const Operand& out);
 // ---- reduce.cu
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
-            const Operand* center, const Operand& out);
+            const Operand& out);
 void mean(const Operand& in, std::span<const bool> reduced, double n, const Operand& out);
+void norm(const Operand& in, std::span<const bool> reduced, bool squares, const Operand& out);
 void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
                const Operand& out);
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out);
@@ -115,15 +116,18 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out);
 void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out);
 // ---- indexing.cu
 void gather(const Operand& in, const Operand& offsets, const Operand& out);
-bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
-                    const Operand& out, std::int64_t* bad);
-// Throws IndexError for an index out of bounds that a gather met since the last call: to be called
-// where the host has waited for the device. gather_indexed() itself does not wait.
+// Throws IndexError for an index out of bounds that the verbs below met since the last call: to be
+// called where the host has waited for the device. They themselves do not wait.
 void check_indices();
+void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                    const Operand& out);
+void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                     const Operand& out);
+void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
+                        const Operand& offsets);
 void compress(const Operand& in, const Operand& mask, const Operand& out);
-void scatter(const Operand& in, const Operand& offsets, const Operand& out);
-bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
-                        const Operand& offsets, std::int64_t* bad);
+void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
+             const Operand& out);
 std::int64_t count_nonzero(const Operand& in);
 void nonzero(const Operand& in, std::span<const Operand> out);
 // ---- sort.cu
@@ -131,8 +135,14 @@ void sort(const Operand& in, int axis, bool descending, const Operand& out);
 void argsort(const Operand& in, int axis, bool descending, const Operand& out);
 bool searchsorted(const Operand& in, const Operand* sorter, const Operand& values, bool right,
                   const Operand& out);
+bool isin(const Operand& elements, const Operand& sorted, bool invert, const Operand& out);
+bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out);
 // ---- matmul.cu
 void matmul(const Operand& a, const Operand& b, const Operand& out);
+// ---- dots.cu
+void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out);
+// ---- cross.cu
+bool cross(const Operand& a, const Operand& b, const Operand& out);
 // ---- linalg.cu
 std::int64_t solve(const Operand& a, const Operand& b, const Operand& out);
 std::int64_t inverse(const Operand& a, const Operand& out);
@@ -147,7 +157,7 @@ void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool 
          double scale);
 void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
           double scale);
-void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
+void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale, bool spent);
 Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes);
 
 }  // namespace arrayx::cuda

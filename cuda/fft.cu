@@ -457,7 +457,8 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
   result.deliver();
 }
 
-void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) {
+void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale,
+           bool spent) {
   if (out.layout->size == 0) return;
   const std::int64_t n = out.layout->shape[axis];
   if (n == 1) {
@@ -478,20 +479,25 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   }
   Dims shape = out.layout->shape;
   shape[axis] = n / 2 + 1;
-  // A copy always, since cuFFT writes into the input of such transforms.
-  const Array from = work_array(job, job.turned_in, in.dtype, shape);
+  // cuFFT writes into the input of such transforms.
   bool scaled = scale == 1;
-  load(in, from, axis, [&](const Operand& given, const Operand& to) {
-    const Operand* both[] = {&given, &to};
-    if (!inverse) {
-      elementwise(Op::conj, in.dtype, {&given, 1}, to);
-    } else if (!scaled && plan_of(both, 2).kind != LoopKind::transposed) {
-      multiply(given, scale, to);
-      scaled = true;
-    } else {
-      copy(given, to);
-    }
-  });
+  Array copied;
+  Operand from = in;
+  if (!spent || !inverse || !scaled || !is_taken_directly(job, job.turned_in, in, shape[axis])) {
+    copied = work_array(job, job.turned_in, in.dtype, shape);
+    from = copied;
+    load(in, from, axis, [&](const Operand& given, const Operand& to) {
+      const Operand* both[] = {&given, &to};
+      if (!inverse) {
+        elementwise(Op::conj, in.dtype, {&given, 1}, to);
+      } else if (!scaled && plan_of(both, 2).kind != LoopKind::transposed) {
+        multiply(given, scale, to);
+        scaled = true;
+      } else {
+        copy(given, to);
+      }
+    });
+  }
   if (!scaled) multiply(from, scale, from);
   // cuFFT may read the imaginary parts of in[0] and in[n / 2].
   View imaginary = real_parts_of(from);

@@ -1,6 +1,8 @@
 // Gathers, scatters and the positions of elements that are not zero.
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,24 +16,6 @@ namespace {
 
 constexpr int each = 4;  // elements of a thread
 
-// run(plan) for a plan, or for parts of it that are counted in 32 bits.
-template <class Run>
-void in_parts(const Plan& plan, Run&& run) {
-  if (plan.kind == LoopKind::empty) return;
-  if (plan.count() <= most_counted) return run(plan);
-  int longest = 0;
-  for (int d = 1; d < plan.ndim(); ++d) {
-    if (plan.size[d] > plan.size[longest]) longest = d;
-  }
-  Plan first = plan, second = plan;
-  const std::int64_t cut = plan.size[longest] / 2;
-  first.size[longest] = cut;
-  second.size[longest] -= cut;
-  for (int k = 0; k < plan.operands; ++k) second.base[k] += cut * plan.stride[k][longest];
-  in_parts(first, run);
-  in_parts(second, run);
-}
-
 // Launches kernel(loop, further…) over every element of a plan.
 template <class... Further>
 void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
@@ -43,12 +27,17 @@ void launch_over(const void* kernel, const Plan& plan, const Operand* const* ope
       size[k] = itemsize(operands[k]->dtype);
       loop.data[k] = operands[k]->data + part.base[k] * size[k];
       loop.dtype[k] = operands[k]->dtype;
+      loop.access[k] = Access::direct;
+      if (operands[k]->host_scalar) {
+        loop.access[k] = Access::value;
+        std::memcpy(loop.value[k], operands[k]->data, static_cast<std::size_t>(size[k]));
+      }
     }
     std::optional<Scratch> more;
     set_dims(loop, part, size, more);
     loop.count = static_cast<u32>(part.count());
     void* arguments[] = {&loop, &further...};
-    launch(kernel, blocks_for(loop.count, block_threads * each), arguments, 0, verb);
+    launch(kernel, grid_for(loop.count, block_threads * each), arguments, 0, verb);
   });
 }
 
@@ -95,6 +84,9 @@ __device__ __forceinline__ void store_item(char* p, M x) {
   }
 }
 
+// The offset of an index that is out of bounds, and of a position that a later one overwrites.
+constexpr i64 none = INT64_MIN;
+
 // ---- gathers ------------------------------------------------------------------------------------
 
 template <class M>
@@ -105,6 +97,7 @@ __global__ void __launch_bounds__(block_threads) gather_items(const __grid_const
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       from[e] = *reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
+      if (from[e] == none) from[e] = 0;
     }
     M x[each];
 #pragma unroll
@@ -144,7 +137,7 @@ __device__ __forceinline__ i64 normalised(i64 i, DType dtype, i64 n) {
   return i >= 0 && i < n ? i : -1;
 }
 
-// The first index out of bounds that gathers of this device met since the host asked: of the first
+// The first index out of bounds that was met on this device since the host asked: of the first
 // operation that had one, that at the lowest address.
 struct BadIndex {
   u32 lock, is_unsigned;
@@ -209,34 +202,30 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+// The last scatter that such an index keeps from writing anything.
+__device__ u64 refused;
+
+// An offset for each index, added to what is there if `adds`.
 __global__ void __launch_bounds__(block_threads)
-    add_offsets(const __grid_constant__ Loop loop, i64 n, i64 stride, u32* wrong) {
+    offsets_at(const __grid_constant__ Loop loop, i64 n, i64 stride, bool adds, u64 operation,
+               u32* met) {
   over_elements(loop, [&](u32 begin) {
     const Places<2> place(loop, begin);
+    i64 index[each], sum[each] = {};
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (!place.exists[e]) continue;
-      const i64 given = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
-      const i64 index = normalised(given, loop.dtype[0], n);
-      if (index < 0) *wrong = 1;
-      *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) += index * stride;
+      index[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+      if (adds) sum[e] = *reinterpret_cast<const i64*>(loop.data[1] + place.offset[e][1]);
     }
-  });
-}
-
-// The first element, in the order of the loop, whose index is out of bounds.
-__global__ void __launch_bounds__(block_threads)
-    find_first_wrong(const __grid_constant__ Loop loop, i64 n, i64 start,
-                     unsigned long long* first) {
-  over_elements(loop, [&](u32 begin) {
-    const Places<1> place(loop, begin);
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (!place.exists[e]) continue;
-      const i64 index = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
-      if (normalised(index, loop.dtype[0], n) < 0) {
-        atomicMin(first, static_cast<unsigned long long>(start + begin + e * block_threads));
+      const i64 at = normalised(index[e], loop.dtype[0], n);
+      if (at < 0) {
+        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
+        refused = operation;
       }
+      sum[e] = at < 0 || sum[e] == none ? none : sum[e] + at * stride;
+      if (place.exists[e]) *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) = sum[e];
     }
   });
 }
@@ -250,61 +239,29 @@ T downloaded(const void* device) {
   return x;
 }
 
-// A word on the device, with every byte of this value.
-class Flag {
- public:
-  explicit Flag(int byte) : memory_(8) {
-    check(cudaMemsetAsync(memory_.as(), byte, 8, stream()), "cudaMemsetAsync");
-  }
-  template <class T>
-  T* as() const {
-    return memory_.as<T>();
-  }
-
- private:
-  Scratch memory_;
-};
-
-// The value of the first index in row-major order that is out of bounds.
-std::int64_t first_out_of_bounds(const Operand& index, std::int64_t n) {
-  const Array packed = scratch_array(index.dtype, index.layout->shape);
-  copy(index, packed);
-  const std::int64_t size = packed.size(), item = itemsize(index.dtype);
-  const Flag first(0xff);
-  for (std::int64_t start = 0; start < size; start += most_counted) {
-    Plan plan;
-    plan.operands = 1;
-    plan.size.push_back(std::min(most_counted, size - start));
-    plan.stride[0].push_back(1);
-    plan.base[0] = start;
-    plan.kind = LoopKind::contiguous;
-    const Operand operand(packed);
-    const Operand* const all[] = {&operand};
-    launch_over(reinterpret_cast<const void*>(&find_first_wrong), plan, all, "indexing", n, start,
-                first.as<unsigned long long>());
-  }
-  const auto place = downloaded<std::int64_t>(first.as<void>());
-  Element e;
-  e.dtype = index.dtype;
-  check(cudaMemcpy(e.bytes, packed.data() + place * item, static_cast<std::size_t>(item),
-                   cudaMemcpyDeviceToHost),
-        "a copy to the host");
-  return converted_element(e, DType::int64).as<std::int64_t>();
+u64 next_operation() {
+  static std::atomic<u64> operations{0};
+  return operations.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Where gathers of the current device say that first_bad holds something. Never freed, like memory.
-u32* bad_index_met() {
-  static const auto& all = *[] {
-    auto* const words = new std::vector<u32*>;
+// Memory of the host's that kernels of the current device write. Never freed, like memory.
+struct alignas(64) HostWords {
+  u32 met_bad = 0;  // whether first_bad holds something
+  i64 count = 0;
+};
+HostWords& host_words() {
+  static auto* const all = [] {
     const auto count = static_cast<std::size_t>(device_count());
     void* pinned;
-    check(cudaHostAlloc(&pinned, count * 64, cudaHostAllocPortable | cudaHostAllocMapped),
+    check(cudaHostAlloc(&pinned, count * sizeof(HostWords),
+                        cudaHostAllocPortable | cudaHostAllocMapped),
           "pinned memory");
-    std::memset(pinned, 0, count * 64);
-    for (std::size_t i = 0; i < count; ++i) words->push_back(static_cast<u32*>(pinned) + i * 16);
-    return words;
+    return new (pinned) HostWords[count];
   }();
-  return all[static_cast<std::size_t>(properties().index)];
+  return all[properties().index];
+}
+u32* bad_index_met() {
+  return &host_words().met_bad;
 }
 
 // `a` itself, or a copy of it whose items are aligned.
@@ -313,6 +270,180 @@ Operand aligned(const Operand& a, Array& holder) {
   holder = scratch_array(a.dtype, a.layout->shape);
   copy(a, holder);
   return holder;
+}
+
+void find_offsets(const Operand& index, std::int64_t n, std::int64_t stride, const Operand& offsets,
+                  bool adds, u64 operation) {
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const Dims* strides[2] = {&places.layout->strides, &offsets.layout->strides};
+  const Plan plan = make_plan(offsets.layout->shape, strides, 2);
+  const Operand* const all[] = {&places, &offsets};
+  launch_over(reinterpret_cast<const void*>(&offsets_at), plan, all, "indexing", n, stride, adds,
+              operation, bad_index_met());
+}
+
+// How many elements of the last dimension one access moves: those of an aligned pack, if the picked
+// ones and the output lie in such, one index has them all, and picks are whole packs apart.
+int lanes_of(const Plan& plan, const Operand& in, const Operand& out, std::int64_t stride) {
+  const int inner = plan.ndim() - 1, size = itemsize(out.dtype);
+  if (plan.stride[0][inner] != 0 || plan.stride[1][inner] != 1 || plan.stride[2][inner] != 1) {
+    return 1;
+  }
+  int lanes = pack_bytes / size;
+  const auto lower_to = [&](std::int64_t count) {
+    while (count % lanes != 0) lanes /= 2;
+  };
+  lower_to(plan.size[inner]);
+  lower_to(stride);
+  for (int k = 1; k < 3; ++k) {
+    for (int d = 0; d < inner; ++d) lower_to(plan.stride[k][d]);
+    lower_to(plan.base[k]);
+    while (!is_aligned_to((k == 1 ? in : out).data, lanes * size) && lanes > 1) lanes /= 2;
+  }
+  return lanes;
+}
+// The plan of these packs; the index, operand 0, has none.
+Plan in_lanes(Plan plan, int lanes) {
+  const int inner = plan.ndim() - 1;
+  if (lanes == 1) return plan;
+  plan.size[inner] /= lanes;
+  for (int k = 1; k < 3; ++k) {
+    plan.base[k] /= lanes;
+    for (int d = 0; d < inner; ++d) plan.stride[k][d] /= lanes;
+  }
+  return plan;
+}
+// Rows that are picked more than once come from the cache where so many columns are gone through at
+// a time that it holds them of all rows.
+Plan by_columns(const Plan& plan, std::int64_t n, int bytes) {
+  constexpr std::int64_t least_bytes = 1024;
+  if (plan.ndim() != 2 || plan.stride[0][1] != 0 || 4 * plan.size[0] < 3 * n) return plan;
+  const auto held = static_cast<std::int64_t>(properties().l2_bytes) / 3;
+  const std::int64_t row = plan.size[1] * bytes;
+  std::int64_t parts = 1;
+  while (n * row > parts * held && plan.size[1] % (2 * parts) == 0 &&
+         row >= 2 * parts * least_bytes) {
+    parts *= 2;
+  }
+  if (parts == 1) return plan;
+  Plan cut = plan;
+  const std::int64_t columns = plan.size[1] / parts;
+  cut.size = {parts, plan.size[0], columns};
+  for (int k = 0; k < plan.operands; ++k) {
+    const Dims& stride = plan.stride[k];
+    cut.stride[k] = {stride[1] * columns, stride[0], stride[1]};
+  }
+  return cut;
+}
+DType pack_dtype(int bytes) {
+  DType dtype = DType::complex128;
+  dispatch_item(bytes, [&](auto item) {
+    if constexpr (sizeof item < 16) dtype = dtype_code<decltype(item)>;
+  });
+  return dtype;
+}
+
+// ---- picks along the last axis
+
+// The same picks of each row: rows come through shared memory, where the places of the picks lie,
+// too. Rows of both operands are whole packs.
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    gather_columns(const char* in, i64 in_row, Divisor in_packs, const char* index,
+                   DType index_dtype, int index_bytes, char* out, i64 out_row, Divisor out_packs,
+                   u32 rows, u32 tile, u64 operation, u32* met) {
+  constexpr int N = pack_bytes / int(sizeof(M)), loads = 4;
+  extern __shared__ __align__(16) unsigned char shared[];
+  using Column = Pack<M, N>;
+  using Places = Pack<u16, N>;
+  const u32 columns = out_packs.divisor * N, n = in_packs.divisor * N;
+  u16* const where = reinterpret_cast<u16*>(shared);
+  M* const staged = reinterpret_cast<M*>(shared + (columns * sizeof(u16) + 15) / 16 * 16);
+  for (u32 c = threadIdx.x; c < columns; c += block_threads) {
+    const char* const p = index + i64(c) * index_bytes;
+    const i64 at = normalised(index_at(p, index_dtype), index_dtype, n);
+    if (at < 0) note_bad(p, index_dtype, n, operation, met);
+    where[c] = static_cast<u16>(max(at, i64(0)));
+  }
+  for (u32 first = blockIdx.x * tile; first < rows; first += gridDim.x * tile) {
+    const u32 count = min(tile, rows - first), packs = count * in_packs.divisor;
+    __syncthreads();
+    for (u32 begin = threadIdx.x; begin < packs; begin += loads * block_threads) {
+      Column x[loads];
+#pragma unroll
+      for (int l = 0; l < loads; ++l) {
+        const u32 at = min(begin + l * block_threads, packs - 1), row = in_packs.divide(at);
+        x[l] = *reinterpret_cast<const Column*>(in + i64(first + row) * in_row +
+                                                (at - row * in_packs.divisor) * pack_bytes);
+      }
+#pragma unroll
+      for (int l = 0; l < loads; ++l) {
+        const u32 at = begin + l * block_threads;
+        if (at < packs) reinterpret_cast<Column*>(staged)[at] = x[l];
+      }
+    }
+    __syncthreads();
+    for (u32 at = threadIdx.x; at < count * out_packs.divisor; at += block_threads) {
+      const u32 row = out_packs.divide(at), pack = at - row * out_packs.divisor;
+      const auto from = reinterpret_cast<const Places*>(where)[pack];
+      Column x;
+#pragma unroll
+      for (int i = 0; i < N; ++i) x.v[i] = staged[row * n + from.v[i]];
+      *reinterpret_cast<Column*>(out + i64(first + row) * out_row + pack * pack_bytes) = x;
+    }
+  }
+}
+
+constexpr std::int64_t column_tile_bytes = 16384;
+
+// False where its items, its rows, or the shared memory of a block do not fit.
+bool gather_columns_of(const Plan& plan, const Operand& index, const Operand& in,
+                       const Operand& out, std::int64_t n, std::int64_t stride, u64 operation) {
+  const int size = itemsize(out.dtype), lanes = pack_bytes / size;
+  if (plan.ndim() != 2 || (size != 4 && size != 8) || stride != 1 || n % lanes != 0 || n > 65536) {
+    return false;
+  }
+  std::int64_t rows = plan.size[0];
+  const std::int64_t columns = plan.size[1];
+  const auto is_packed = [&](const Operand& a, int k) {
+    return plan.base[k] == 0 && is_aligned_to(a.data, pack_bytes) && plan.stride[k][0] % lanes == 0;
+  };
+  if (plan.stride[0][0] != 0 || plan.stride[0][1] != 1 || plan.stride[1][1] != 0 ||
+      plan.stride[2][1] != 1 || columns % lanes != 0 || plan.base[0] != 0 || !is_packed(in, 1) ||
+      !is_packed(out, 2) || rows > INT32_MAX) {
+    return false;
+  }
+  const std::int64_t tile = std::max<std::int64_t>(1, column_tile_bytes / (n * size));
+  const std::int64_t shared = (2 * columns + 15) / 16 * 16 + tile * n * size;
+  // Two blocks to a multiprocessor, each with more rows than it takes to begin.
+  const auto room = static_cast<std::int64_t>(properties().shared_bytes_opt_in);
+  const std::int64_t most = std::min<std::int64_t>(8, room / shared) * properties().multiprocessors;
+  if (2 * shared > room || rows < 2 * tile * properties().multiprocessors) return false;
+  std::int64_t in_row = plan.stride[1][0] * size, out_row = plan.stride[2][0] * size;
+  Divisor in_packs(static_cast<u32>(n / lanes)), out_packs(static_cast<u32>(columns / lanes));
+  auto row_count = static_cast<u32>(rows), tile_rows = static_cast<u32>(tile);
+  int index_bytes = itemsize(index.dtype);
+  u32* met = bad_index_met();
+  const char *from = in.data, *places = index.data;
+  char* to = out.data;
+  DType index_dtype = index.dtype;
+  void* arguments[] = {&from,        &in_row,    &in_packs, &places,    &index_dtype,
+                       &index_bytes, &to,        &out_row,  &out_packs, &row_count,
+                       &tile_rows,   &operation, &met};
+  dispatch_item(size, [&](auto item) {
+    if constexpr (sizeof item == 4 || sizeof item == 8) {
+      const void* const kernel = reinterpret_cast<const void*>(&gather_columns<decltype(item)>);
+      if (static_cast<std::size_t>(shared) > properties().shared_bytes_per_block) {
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(shared)),
+              "cudaFuncSetAttribute");
+      }
+      launch(kernel, static_cast<unsigned>(std::min((rows - 1) / tile + 1, most)), arguments,
+             static_cast<std::size_t>(shared), "gather");
+    }
+  });
+  return true;
 }
 
 }  // namespace
@@ -336,19 +467,18 @@ void gather(const Operand& in, const Operand& offsets, const Operand& out) {
   });
 }
 
-bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
-                    const Operand& out, std::int64_t* bad) {
-  if (index.layout->size == 0) return true;
+void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                    const Operand& out) {
+  if (index.layout->size == 0) return;
   if (!has_aligned_elements(out)) {
     const Array whole = scratch_array(out.dtype, out.layout->shape);
-    if (!gather_indexed(in, index, n, stride, whole, bad)) return false;
-    copy(whole, out);
-    return true;
+    gather_indexed(in, index, n, stride, whole);
+    return copy(whole, out);
   }
   if (out.layout->size == 0 || n == 0) {  // nothing to pick, but indices may be wrong
     const Array sums = scratch_array(DType::int64, index.layout->shape);
     copy(Element::of(std::int64_t{0}), sums);
-    return accumulate_offsets(index, n, stride, sums, bad);
+    return accumulate_offsets(index, n, stride, sums);
   }
   Array index_copy;
   const Operand places = aligned(index, index_copy);
@@ -356,14 +486,18 @@ bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
   const Dims index_strides = leading(places, ndim), in_strides = trailing(in, ndim);
   const Dims* strides[3] = {&index_strides, &in_strides, &out.layout->strides};
   const Plan plan = make_plan(out.layout->shape, strides, 3);
-  const Operand* const all[] = {&places, &in, &out};
-  static std::atomic<u64> operations{0};
-  const u64 operation = operations.fetch_add(1, std::memory_order_relaxed) + 1;
-  dispatch_item(itemsize(out.dtype), [&](auto item) {
-    launch_over(reinterpret_cast<const void*>(&gather_at<decltype(item)>), plan, all, "gather", n,
-                stride, operation, bad_index_met());
+  const u64 operation = next_operation();
+  if (gather_columns_of(plan, places, in, out, n, stride, operation)) return;
+  const int lanes = lanes_of(plan, in, out, stride);
+  const DType dtype = pack_dtype(itemsize(out.dtype) * lanes);
+  Operand from = in, to = out;
+  from.dtype = to.dtype = dtype;
+  const Operand* const all[] = {&places, &from, &to};
+  dispatch_item(itemsize(dtype), [&](auto item) {
+    launch_over(reinterpret_cast<const void*>(&gather_at<decltype(item)>),
+                by_columns(in_lanes(plan, lanes), n, int(sizeof item)), all, "gather", n,
+                stride / lanes, operation, bad_index_met());
   });
-  return true;
 }
 
 void check_indices() {
@@ -384,36 +518,24 @@ void check_indices() {
               ", in an earlier operation on cuda:", properties().index);
 }
 
-bool accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
-                        const Operand& offsets, std::int64_t* bad) {
-  if (offsets.layout->size == 0) return true;
-  Array index_copy;
-  const Operand places = aligned(index, index_copy);
-  const Flag wrong(0);
-  const Dims* strides[2] = {&places.layout->strides, &offsets.layout->strides};
-  const Plan plan = make_plan(offsets.layout->shape, strides, 2);
-  const Operand* const all[] = {&places, &offsets};
-  launch_over(reinterpret_cast<const void*>(&add_offsets), plan, all, "indexing", n, stride,
-              wrong.as<u32>());
-  if (downloaded<u32>(wrong.as<void>()) == 0) return true;
-  *bad = first_out_of_bounds(places, n);
-  return false;
+void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
+                        const Operand& offsets) {
+  if (offsets.layout->size == 0) return;
+  find_offsets(index, n, stride, offsets, true, next_operation());
 }
 
 // ---- scatter ------------------------------------------------------------------------------------
 
 namespace {
 
-// The offset of a position that a later one overwrites becomes `none`.
-constexpr i64 none = INT64_MIN;
-
 // Few offsets are compared with all that follow.
 constexpr std::int64_t few_offsets = 8192;
 __global__ void __launch_bounds__(block_threads)
-    keep_last_of_few(const i64* offsets, i64 n, i64* kept) {
+    keep_last_of_few(const i64* offsets, i64 n, i64* kept, u64 operation) {
   __shared__ i64 others[block_threads];
   const i64 first = i64(blockIdx.x) * block_threads, i = first + threadIdx.x;
   const i64 mine = i < n ? offsets[i] : none;
+  if (i < n && mine == none) refused = operation;
   bool last = true;
   for (i64 j = first; j < n; j += block_threads) {
     __syncthreads();
@@ -425,105 +547,158 @@ __global__ void __launch_bounds__(block_threads)
   if (i < n) kept[i] = last ? mine : none;
 }
 
-// Many claim what they write: owner[offset - lowest] = the last position that writes there.
-__global__ void __launch_bounds__(block_threads)
-    claim(const i64* offsets, i64 n, i64 lowest, unsigned long long* owner) {
-  const i64 step = i64(gridDim.x) * block_threads;
-  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
-    atomicMax(owner + (offsets[i] - lowest), static_cast<unsigned long long>(i + 1));
+// Many claim what they write: the owner of an offset is the last position among the offsets,
+// counted from 1, that writes there. Without memory for owners all write.
+struct Owners {
+  unsigned long long* all = nullptr;
+  const i64* offsets = nullptr;
+  i64 lowest = 0, step = 1;
+
+  __device__ __forceinline__ unsigned long long& of(i64 offset) const {
+    const i64 reach = offset - lowest;
+    return all[step == 1 ? reach : reach / step];
   }
-}
-__global__ void __launch_bounds__(block_threads)
-    keep_owners(const i64* offsets, i64 n, i64 lowest, const unsigned long long* owner, i64* kept) {
+  __device__ __forceinline__ bool let_write(const i64* at, i64 offset) const {
+    return !all || of(offset) == static_cast<unsigned long long>(at - offsets + 1);
+  }
+};
+__global__ void __launch_bounds__(block_threads) claim(i64 n, Owners owners, u64 operation) {
   const i64 step = i64(gridDim.x) * block_threads;
   for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
-    const bool last = owner[offsets[i] - lowest] == static_cast<unsigned long long>(i + 1);
-    kept[i] = last ? offsets[i] : none;
+    const i64 at = owners.offsets[i];
+    if (at == none) {
+      refused = operation;
+    } else if (owners.all) {
+      atomicMax(&owners.of(at), static_cast<unsigned long long>(i + 1));
+    }
   }
 }
 
 template <class M>
-__global__ void __launch_bounds__(block_threads) scatter_items(const __grid_constant__ Loop loop) {
+__global__ void __launch_bounds__(block_threads)
+    scatter_items(const __grid_constant__ Loop loop, u64 operation, Owners owners) {
+  const bool writes = refused != operation, one_value = loop.access[1] == Access::value;
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
     i64 to[each];
     M x[each];
+    bool is_written[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      to[e] = *reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
-      x[e] = *reinterpret_cast<const M*>(loop.data[1] + place.offset[e][1]);
+      const i64* const at = reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
+      to[e] = *at;
+      is_written[e] = place.exists[e] && writes && to[e] != none && owners.let_write(at, to[e]);
+      x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
+                                                   : loop.data[1] + place.offset[e][1]);
     }
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (!place.exists[e] || to[e] == none) continue;
+      if (!is_written[e]) continue;
       store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * i64(sizeof(M)), x[e]);
     }
   });
 }
 
-std::int64_t extreme(Reduction op, const Array& offsets) {
-  const Array result = scratch_array(DType::int64, {});
-  const bool all[] = {true};
-  reduce(op, DType::int64, offsets, all, nullptr, result);
-  return downloaded<std::int64_t>(result.data());
+// A scatter's kernels follow each other, so that what one says is refused the next does not write.
+std::mutex& scatters() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+// `in` is a host scalar or has the dimensions of the offsets and then out's.
+void put(const Operand& in, const Operand& offsets, const Operand& out, u64 operation,
+         const Owners& owners) {
+  Dims shape = offsets.layout->shape, offset_strides = offsets.layout->strides;
+  const int index_ndim = shape.size();
+  for (const std::int64_t s : out.layout->shape) shape.push_back(s);
+  const int ndim = shape.size();
+  Element value;
+  Array cast;
+  Operand source = in;
+  if (in.host_scalar) {
+    value.dtype = in.dtype;
+    std::memcpy(value.bytes, in.data, static_cast<std::size_t>(itemsize(in.dtype)));
+    value = converted_element(value, out.dtype);
+    source = value;
+  } else if (in.dtype != out.dtype || !has_aligned_elements(in)) {
+    cast = scratch_array(out.dtype, shape);
+    copy(in, cast);
+    source = cast;
+  }
+  offset_strides.resize(ndim);
+  Dims out_strides(ndim);
+  for (int d = index_ndim; d < ndim; ++d) out_strides[d] = out.layout->strides[d - index_ndim];
+  const Dims* strides[3] = {&offset_strides, in.host_scalar ? nullptr : &source.layout->strides,
+                            &out_strides};
+  const Plan plan = make_plan(shape, strides, 3);
+  const Operand* const all[] = {&offsets, &source, &out};
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    launch_over(reinterpret_cast<const void*>(&scatter_items<decltype(item)>), plan, all, "scatter",
+                operation, owners);
+  });
+}
+
+// Of the contiguous offsets the last of equal ones is written; `checked` ones are known to be
+// right, or refused already.
+void put_last(const Operand& in, const Operand& offsets, const OffsetRange& range, bool checked,
+              const Operand& out, u64 operation) {
+  const std::int64_t n = offsets.layout->size;
+  Owners owners;
+  owners.offsets = reinterpret_cast<const i64*>(offsets.data);
+  const unsigned blocks = grid_for(n, block_threads);
+  if (range.any_order || n == 1) {
+    if (!checked) claim<<<blocks, block_threads, 0, stream()>>>(n, owners, operation);
+    check_launch("scatter");
+    return put(in, offsets, out, operation, owners);
+  }
+  const std::int64_t places = (range.highest - range.lowest) / range.step + 1;
+  if (n <= few_offsets && n * n <= 64 * places) {
+    const Array last = scratch_array(DType::int64, offsets.layout->shape);
+    keep_last_of_few<<<blocks, block_threads, 0, stream()>>>(owners.offsets, n, last.data_as<i64>(),
+                                                             operation);
+    check_launch("scatter");
+    return put(in, last, out, operation, owners);
+  }
+  const auto bytes = static_cast<std::size_t>(places) * 8;
+  const Scratch memory(bytes);
+  check(cudaMemsetAsync(memory.as(), 0, bytes, stream()), "cudaMemsetAsync");
+  owners.all = memory.as<unsigned long long>();
+  owners.lowest = range.lowest;
+  owners.step = range.step;
+  claim<<<blocks, block_threads, 0, stream()>>>(n, owners, operation);
+  check_launch("scatter");
+  put(in, offsets, out, operation, owners);
 }
 
 }  // namespace
 
-void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
+void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
+             const Operand& out) {
   if (!in.host_scalar && in.layout->size == 0) return;
   const std::int64_t n = offsets.layout->size;
   if (n == 0 || out.layout->size == 0) return;
-  Dims shape = offsets.layout->shape;
-  const int index_ndim = shape.size();
-  for (const std::int64_t s : out.layout->shape) shape.push_back(s);
-  const int ndim = shape.size();
-  Array cast;
-  Operand source = in;
-  if (in.host_scalar || in.dtype != out.dtype || !has_aligned_elements(in)) {
-    cast = scratch_array(out.dtype, in.host_scalar ? Dims{} : shape);
-    copy(in, cast);
-    source = cast;
+  Array packed;
+  Operand places = offsets;
+  if (!offsets.layout->is_contiguous() || !has_aligned_elements(offsets)) {
+    packed = scratch_array(DType::int64, offsets.layout->shape);
+    copy(offsets, packed);
+    places = packed;
   }
-  const Dims in_strides = in.host_scalar ? Dims(ndim) : source.layout->strides;
-  // The offsets in their order; of several that are equal the last stays.
-  Array places = scratch_array(DType::int64, {n});
-  Array shaped = places;
-  shaped.layout = Layout::contiguous(offsets.layout->shape);
-  copy(offsets, shaped);
-  if (n > 1) {
-    const Array given = places;
-    places = scratch_array(DType::int64, {n});
-    const i64* const from = given.data_as<i64>();
-    i64* const kept = places.data_as<i64>();
-    if (n <= few_offsets) {
-      const auto blocks = static_cast<unsigned>((n - 1) / block_threads + 1);
-      keep_last_of_few<<<blocks, block_threads, 0, stream()>>>(from, n, kept);
-    } else {
-      const std::int64_t lowest = extreme(Reduction::min, given);
-      const std::int64_t reach = extreme(Reduction::max, given) - lowest + 1;
-      const Scratch owners(static_cast<std::size_t>(reach) * 8);
-      check(cudaMemsetAsync(owners.as(), 0, static_cast<std::size_t>(reach) * 8, stream()),
-            "cudaMemsetAsync");
-      auto* const owner = owners.as<unsigned long long>();
-      const unsigned blocks = blocks_for(n, block_threads);
-      claim<<<blocks, block_threads, 0, stream()>>>(from, n, lowest, owner);
-      keep_owners<<<blocks, block_threads, 0, stream()>>>(from, n, lowest, owner, kept);
-    }
-    check_launch("scatter");
-  }
-  Dims offset_strides = Layout::contiguous(offsets.layout->shape).strides;
-  offset_strides.resize(ndim);
-  Dims out_strides(ndim);
-  for (int d = index_ndim; d < ndim; ++d) out_strides[d] = out.layout->strides[d - index_ndim];
-  const Dims* strides[3] = {&offset_strides, &in_strides, &out_strides};
-  const Plan plan = make_plan(shape, strides, 3);
-  const Operand place_operand(places);
-  const Operand* const all[] = {&place_operand, &source, &out};
-  dispatch_item(itemsize(out.dtype), [&](auto item) {
-    launch_over(reinterpret_cast<const void*>(&scatter_items<decltype(item)>), plan, all,
-                "scatter");
-  });
+  const std::lock_guard lock(scatters());
+  put_last(in, places, range, false, out, next_operation());
+}
+
+void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                     const Operand& out) {
+  if (index.layout->size == 0) return;
+  const Array places = scratch_array(DType::int64, index.layout->shape);
+  const std::int64_t reach = (n - 1) * stride;
+  const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
+                          std::max<std::int64_t>(std::abs(stride), 1), in.host_scalar};
+  const std::lock_guard lock(scatters());
+  const u64 operation = next_operation();
+  find_offsets(index, n, stride, places, false, operation);
+  put_last(in, places, range, true, out, operation);
 }
 
 // ---- what is not zero ---------------------------------------------------------------------------
@@ -534,18 +709,18 @@ constexpr int select_each = 16;  // bytes of the mask that a thread reads
 constexpr int select_tile = block_threads * select_each;
 
 // Bit i of the 16: byte i is not zero.
+__device__ __forceinline__ u32 nonzero_bits(Pack<u32, select_each / 4> pack) {
+  u32 bits = 0;
+#pragma unroll
+  for (int i = 0; i < select_each / 4; ++i) {
+    // The bits at 0, 8, 16 and 24 come to stand at 24 … 27.
+    bits |= (__vsetne4(pack.v[i], 0) * 0x01020408u >> 24 & 15) << 4 * i;
+  }
+  return bits;
+}
 __device__ __forceinline__ u32 nonzero_bits(const u8* mask, i64 first, i64 n) {
   u32 bits = 0;
-  if (first + select_each <= n) {
-    const auto pack = *reinterpret_cast<const Pack<u32, select_each / 4>*>(mask + first);
-#pragma unroll
-    for (int i = 0; i < select_each / 4; ++i) {
-      // The bits at 0, 8, 16 and 24 come to stand at 24 … 27.
-      bits |= (__vsetne4(pack.v[i], 0) * 0x01020408u >> 24 & 15) << 4 * i;
-    }
-  } else {
-    for (int i = 0; i < select_each && first + i < n; ++i) bits |= u32(mask[first + i] != 0) << i;
-  }
+  for (int i = 0; i < select_each && first + i < n; ++i) bits |= u32(mask[first + i] != 0) << i;
   return bits;
 }
 
@@ -555,28 +730,97 @@ __device__ __forceinline__ u32 warp_sum(u32 count) {
   return count;
 }
 
-// before[t + 1] = how many are not zero in tile t, which a warp counts; before[0] = 0.
-__global__ void __launch_bounds__(block_threads) count_tiles(const u8* mask, i64 n, i64* before) {
+constexpr int tiles_of_block = block_threads / warp_size;
+__device__ u32 blocks_done;  // of the kernel that runs
+
+// before[t] = how many are not zero before tile t; *total = in all, where it is wanted. A warp
+// counts a tile, and the last block to have counted adds up. What they read they leave as bits, of
+// which select() reads an eighth of the bytes.
+__global__ void __launch_bounds__(block_threads)
+    count_tiles(const u8* mask, i64 n, u16* bits, Pack<u16, tiles_of_block>* counts,
+                Pack<i64, tiles_of_block>* before, i64* total) {
   constexpr int loads = select_tile / (warp_size * select_each);
-  const int lane = threadIdx.x % warp_size;
-  const i64 tile = (i64(blockIdx.x) * block_threads + threadIdx.x) / warp_size;
+  __shared__ i64 sums[tiles_of_block];
+  __shared__ bool is_last;
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  const i64 tile = i64(blockIdx.x) * tiles_of_block + warp;
   const i64 first = tile * select_tile + lane * select_each;
   u32 count = 0;
+  if (tile * select_tile < n) {
+    u32 found[loads];
+    if ((tile + 1) * select_tile <= n) {  // all are on their way before the first is needed
+      Pack<u32, select_each / 4> pack[loads];
 #pragma unroll
-  for (int i = 0; i < loads; ++i) {
-    count += __popc(nonzero_bits(mask, first + i * (warp_size * select_each), n));
+      for (int i = 0; i < loads; ++i) {
+        pack[i] = *reinterpret_cast<const Pack<u32, select_each / 4>*>(
+            mask + first + i * (warp_size * select_each));
+      }
+#pragma unroll
+      for (int i = 0; i < loads; ++i) found[i] = nonzero_bits(pack[i]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < loads; ++i) {
+        found[i] = nonzero_bits(mask, first + i * (warp_size * select_each), n);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < loads; ++i) {
+      bits[first / select_each + i * warp_size] = static_cast<u16>(found[i]);
+      count += __popc(found[i]);
+    }
+    count = warp_sum(count);
   }
-  count = warp_sum(count);
-  if (lane != 0 || tile * select_tile >= n) return;
-  before[tile + 1] = count;
-  if (tile == 0) before[0] = 0;
+  if (lane == 0) counts[blockIdx.x].v[warp] = static_cast<u16>(count);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    is_last = atomicAdd(&blocks_done, 1) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!is_last) return;
+  const i64 each_has = (gridDim.x - 1) / block_threads + 1;
+  const i64 begin = threadIdx.x * each_has, end = min(begin + each_has, i64(gridDim.x));
+  i64 mine = 0;
+#pragma unroll 4
+  for (i64 i = begin; i < end; ++i) {
+    const auto some = __ldcg(reinterpret_cast<const uint4*>(counts + i));
+    // Pairs of 16 bits, none of which is above 2^12.
+    const u32 pairs = some.x + some.y + some.z + some.w;
+    mine += (pairs & 0xffff) + (pairs >> 16);
+  }
+  i64 upto = mine;
+#pragma unroll
+  for (int d = 1; d < warp_size; d *= 2) {
+    const i64 other = __shfl_up_sync(whole_warp, upto, d);
+    if (lane >= d) upto += other;
+  }
+  if (lane == warp_size - 1) sums[warp] = upto;
+  __syncthreads();
+  i64 sum = upto - mine;
+  for (int w = 0; w < warp; ++w) sum += sums[w];
+#pragma unroll 4
+  for (i64 i = begin; i < end; ++i) {
+    const auto some = __ldcg(reinterpret_cast<const uint4*>(counts + i));
+    const u32 pairs[] = {some.x, some.y, some.z, some.w};
+    Pack<i64, 2>* const to = reinterpret_cast<Pack<i64, 2>*>(before + i);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      to[j] = {sum, sum + (pairs[j] & 0xffff)};
+      sum += (pairs[j] & 0xffff) + (pairs[j] >> 16);
+    }
+  }
+  if (threadIdx.x == block_threads - 1) {
+    if (total) *total = sum;
+    blocks_done = 0;
+  }
 }
 
 // Puts, for the elements that are not zero in their order, what Write reads of each. A block finds
 // their places in its tile first, so that neighbours write side by side.
 template <class Write>
 __global__ void __launch_bounds__(block_threads)
-    select(const u8* mask, i64 n, const i64* before, const __grid_constant__ Write write) {
+    select(const u16* found, const i64* before, const __grid_constant__ Write write) {
   using Item = typename Write::Item;
   constexpr int warps = block_threads / warp_size, batch = 4;
   __shared__ u32 totals[warps];
@@ -584,7 +828,7 @@ __global__ void __launch_bounds__(block_threads)
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
   const i64 tile = i64(blockIdx.x) * select_tile, rank = before[blockIdx.x];
   const u32 first = threadIdx.x * select_each;
-  u32 bits = nonzero_bits(mask, tile + first, n);
+  u32 bits = found[i64(blockIdx.x) * block_threads + threadIdx.x];
   const u32 count = __popc(bits);
   u32 upto = count;
 #pragma unroll
@@ -657,56 +901,56 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-// How many are not zero before each tile of a mask, and, as the last element, in all.
-Array counted_tiles(const u8* mask, std::int64_t n) {
-  const std::int64_t tiles = (n - 1) / select_tile + 1;
-  constexpr std::int64_t tiles_of_block = block_threads / warp_size;
-  const Array counts = scratch_array(DType::int64, {tiles + 1});
-  count_tiles<<<static_cast<unsigned>((tiles - 1) / tiles_of_block + 1), block_threads, 0,
-                stream()>>>(mask, n, counts.data_as<i64>());
-  check_launch("nonzero");
-  if (tiles == 1) return counts;
-  const Array before = scratch_array(DType::int64, {tiles + 1});
-  scan(false, counts, 0, false, before);
-  return before;
-}
-
 // What count_nonzero() found last in this thread: those who ask how many there are ask next where.
 struct Counted {
   const u8* mask = nullptr;
   std::int64_t n = 0;
   int device = 0;
-  Array before;
+  Array before, bits;  // of its tiles
 };
 thread_local Counted counted;
 
-// What is not zero, as contiguous bytes on 16 of their own.
+Counted counted_tiles(const u8* mask, std::int64_t n, i64* total) {
+  const std::int64_t tiles = (n - 1) / select_tile + 1, blocks = (tiles - 1) / tiles_of_block + 1;
+  const Array before = scratch_array(DType::int64, {blocks * tiles_of_block});
+  const Array counts = scratch_array(DType::uint16, {blocks * tiles_of_block});
+  const Array bits = scratch_array(DType::uint16, {tiles * block_threads});
+  count_tiles<<<static_cast<unsigned>(blocks), block_threads, 0, stream()>>>(
+      mask, n, bits.data_as<u16>(), counts.data_as<Pack<u16, tiles_of_block>>(),
+      before.data_as<Pack<i64, tiles_of_block>>(), total);
+  check_launch("nonzero");
+  return {mask, n, properties().index, before, bits};
+}
+
+// What is not zero.
 struct Mask {
-  Array holder, before;
-  const u8* data;
   std::int64_t n;
+  Counted tiles;
 
   explicit Mask(const Operand& in) : n(in.layout->size) {
-    data = reinterpret_cast<const u8*>(in.data);
+    const auto* data = reinterpret_cast<const u8*>(in.data);
+    Array holder;
     if (!is_mask(in)) {
       holder = scratch_array(DType::bool_, in.layout->shape);
       copy(in, holder);
       data = holder.data_as<u8>();
     }
-    const Counted last = std::exchange(counted, {});
-    const bool known = data == last.mask && n == last.n && properties().index == last.device;
-    before = known ? last.before : counted_tiles(data, n);
+    tiles = std::exchange(counted, {});
+    if (data != tiles.mask || n != tiles.n || properties().index != tiles.device) {
+      tiles = counted_tiles(data, n, nullptr);
+    }
   }
 
+  // Contiguous bytes on 16 of their own.
   static bool is_mask(const Operand& in) {
     return in.dtype == DType::bool_ && in.layout->is_contiguous() && is_aligned_to(in.data, 16);
   }
 
   template <class Write>
   void run(Write write) const {
-    const std::int64_t tiles = (n - 1) / select_tile + 1;
-    select<<<static_cast<unsigned>(tiles), block_threads, 0, stream()>>>(
-        data, n, before.data_as<i64>(), write);
+    const std::int64_t count = (n - 1) / select_tile + 1;
+    select<<<static_cast<unsigned>(count), block_threads, 0, stream()>>>(
+        tiles.bits.data_as<u16>(), tiles.before.data_as<i64>(), write);
     check_launch("nonzero");
   }
 };
@@ -717,16 +961,18 @@ std::int64_t count_nonzero(const Operand& in) {
   counted = {};
   if (in.layout->size == 0) return 0;
   if (Mask::is_mask(in)) {
-    const auto* const mask = reinterpret_cast<const u8*>(in.data);
-    const std::int64_t n = in.layout->size;
-    counted = {mask, n, properties().index, counted_tiles(mask, n)};
-    return downloaded<std::int64_t>(counted.before.data_as<i64>() + counted.before.size() - 1);
+    static auto* const one_at_a_time = new std::mutex;
+    const std::lock_guard lock(*one_at_a_time);
+    volatile i64& total = host_words().count;
+    counted = counted_tiles(reinterpret_cast<const u8*>(in.data), in.layout->size,
+                            const_cast<i64*>(&total));
+    check(cudaStreamSynchronize(stream()), "nonzero");
+    return total;
   }
   const Array result = scratch_array(DType::int64, {});
   std::vector<char> marks(static_cast<std::size_t>(in.layout->ndim()), 1);
   reduce(Reduction::count_nonzero, DType::int64, in,
-         std::span<const bool>(reinterpret_cast<const bool*>(marks.data()), marks.size()), nullptr,
-         result);
+         std::span<const bool>(reinterpret_cast<const bool*>(marks.data()), marks.size()), result);
   return downloaded<std::int64_t>(result.data());
 }
 

@@ -1,6 +1,10 @@
 // Joins of arrays whose elements take turns in the result, such as stack((x, y), axis=-1): copied
-// one after the other they would write parts of sectors, which the memory reads before.
+// one after the other they would write parts of sectors, which the memory reads before. And joins
+// of small arrays, of which one launch copies many.
+#include <algorithm>
+
 #include "loop.hpp"
+#include "rows.cuh"
 
 namespace arrayx::cuda {
 
@@ -50,6 +54,125 @@ void launch_interleave(std::span<const Operand> parts, const Operand& out, std::
   check_launch("concat");
 }
 
+// ---- many rows ----------------------------------------------------------------------------------
+
+// Parts of up to so many bytes are joined by one launch; others are copied one by one, each in the
+// best way.
+constexpr std::int64_t most_part_bytes = std::int64_t{1} << 22;
+
+// Parts of whose rows, one after the other, the rows of the result consist. They travel by value,
+// in the 4 KiB that arguments may have on any device.
+struct RowsOfParts {
+  static constexpr int most = 128, granules_per_thread = 2;
+  struct Part {
+    const char* data;
+    i64 stride;  // of its rows, in bytes
+    u32 column;  // where its rows begin in the result's, in items
+    u32 block;   // its first
+  };
+  char* out;
+  i64 stride;
+  u32 rows;
+  int count;
+  Part part[most];
+  u32 end;  // the column behind the last part
+};
+
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    join_rows(const __grid_constant__ RowsOfParts all) {
+  constexpr int N = pack_bytes / int(sizeof(M)), P = RowsOfParts::granules_per_thread;
+  int k = 0;
+#pragma unroll
+  for (int step = RowsOfParts::most / 2; step > 0; step /= 2) {
+    if (k + step < all.count && all.part[k + step].block <= blockIdx.x) k += step;
+  }
+  const RowsOfParts::Part& part = all.part[k];
+  const u32 length = (k + 1 < all.count ? all.part[k + 1].column : all.end) - part.column;
+  const u32 per_row = (length + 2 * N - 2) / N, granules = per_row * all.rows;
+  const u32 begin = (blockIdx.x - part.block) * (P * block_threads) + threadIdx.x;
+  char* to[P];
+  Granule granule[P];
+  Run<M, N> x[P];
+#pragma unroll
+  for (int p = 0; p < P; ++p) {
+    const u32 i = begin + p * block_threads, row = i / per_row;
+    granule[p].lo = granule[p].hi = 0;
+    if (i >= granules) continue;
+    to[p] = all.out + i64(row) * all.stride + i64(part.column) * int(sizeof(M));
+    granule[p] = granule_at<M, N>(to[p], i - row * per_row, length);
+    if (granule[p].hi <= granule[p].lo) continue;
+    x[p] = load_granule<M, N>(part.data + i64(row) * part.stride, sizeof(M), granule[p]);
+  }
+#pragma unroll
+  for (int p = 0; p < P; ++p) {
+    if (granule[p].hi > granule[p].lo) store_granule(to[p], granule[p], x[p].pack());
+  }
+}
+
+// How far apart the rows are that the dimensions from `axis` on make of a layout, which lie side by
+// side in each; nothing where they do not, or the rows differ in that.
+std::optional<std::int64_t> row_stride(const Layout& layout, int axis) {
+  std::int64_t length = 1, rows = 1, stride = 0;
+  for (int d = layout.ndim() - 1; d >= 0; --d) {
+    if (layout.shape[d] == 1) continue;
+    if (d < axis && rows == 1) stride = layout.strides[d];
+    if (layout.strides[d] != (d < axis ? stride * rows : length)) return std::nullopt;
+    (d < axis ? rows : length) *= layout.shape[d];
+  }
+  return stride;
+}
+
+// False where it is not for this.
+bool join_by_rows(std::span<const Operand> parts, int axis, const Operand& out) {
+  const int bytes = itemsize(out.dtype), size = std::min(bytes, 8), items = bytes / size;
+  const std::optional<std::int64_t> stride = row_stride(*out.layout, axis);
+  const std::int64_t mean_bytes =
+      out.layout->size * bytes / static_cast<std::int64_t>(parts.size());
+  if (!stride || out.layout->size == 0 || out.layout->size * items > most_counted ||
+      mean_bytes > most_part_bytes || !is_aligned_to(out.data, size)) {
+    return false;
+  }
+  std::int64_t rows = 1, inner = items;
+  for (int d = 0; d < axis; ++d) rows *= out.layout->shape[d];
+  for (int d = axis + 1; d < out.layout->ndim(); ++d) inner *= out.layout->shape[d];
+  const auto is_row_part = [&](const Operand& part) {
+    return part.dtype == out.dtype && is_aligned_to(part.data, size) &&
+           (part.layout->size == 0 || row_stride(*part.layout, axis));
+  };
+  if (!std::all_of(parts.begin(), parts.end(), is_row_part)) return false;
+  RowsOfParts all;
+  all.out = out.data;
+  all.stride = *stride * bytes;
+  all.rows = static_cast<u32>(rows);
+  std::int64_t column = 0, blocks = 0;
+  all.count = 0;
+  const auto run = [&] {
+    all.end = static_cast<u32>(column);
+    void* arguments[] = {&all};
+    dispatch_item(size, [&](auto item) {
+      if constexpr (sizeof item < pack_bytes) {
+        launch(reinterpret_cast<const void*>(&join_rows<decltype(item)>),
+               static_cast<unsigned>(blocks), arguments, 0, "concat");
+      }
+    });
+    all.count = 0;
+    blocks = 0;
+  };
+  for (const Operand& part : parts) {
+    if (part.layout->size == 0) continue;
+    if (all.count == RowsOfParts::most) run();
+    const std::int64_t length = part.layout->shape[axis] * inner;
+    all.part[all.count++] = {part.data, *row_stride(*part.layout, axis) * bytes,
+                             static_cast<u32>(column), static_cast<u32>(blocks)};
+    column += length;
+    const std::int64_t granules = granules_of(length, pack_bytes / size, false) * rows;
+    blocks += (granules - 1) / (RowsOfParts::granules_per_thread * block_threads) + 1;
+  }
+  run();
+  return true;
+}
+
 }  // namespace
 
 void join(std::span<const Operand> parts, int axis, const Operand& out) {
@@ -67,6 +190,7 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
                  part.layout->shape[axis] == parts[0].layout->shape[axis];
   }
   if (!take_turns) {
+    if (join_by_rows(parts, axis, out)) return;
     return for_each_part(parts, axis, out,
                          [](const Operand& part, const Operand& place) { copy(part, place); });
   }

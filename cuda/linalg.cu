@@ -887,6 +887,71 @@ std::int64_t eig(const Operand& a, const Operand& values, const Operand* vectors
 
 // ---- singular values ----------------------------------------------------------------------------
 
+namespace {
+
+// Singular values of tall or wide matrices: those of the triangular factor, to which pieces are
+// brought whose factors, one below the other, are a shorter matrix. False where kernels for small
+// matrices do not take them.
+bool values_of_tall(const Operand& a, const Operand& s, unsigned long long* failed) {
+  Layout layout = *a.layout;
+  const int row = layout.ndim() - 2, column = row + 1;
+  if (layout.shape[row] < layout.shape[column]) {
+    std::swap(layout.shape[row], layout.shape[column]);
+    std::swap(layout.strides[row], layout.strides[column]);
+  }
+  constexpr i64_t most = most_small_side / 2;  // of every kernel; that of factors has twice as many
+  const i64_t width = layout.shape[column];
+  if (layout.shape[row] <= most || width > most) return false;
+  const i64_t count = count_of(a);
+  Operand tall = a;
+  Array holder;
+  while (layout.shape[row] > most) {
+    const i64_t rows = layout.shape[row], pieces = (rows - 1) / most_small_side + 1;
+    const i64_t each = (rows - 1) / pieces + 1;
+    tall.layout = &layout;
+    if (rows < pieces * each) {  // zeros below change no factor
+      Dims shape = layout.shape;
+      shape[row] = pieces * each;
+      const Array padded = scratch_array(a.dtype, shape);
+      copy(tall, first_rows(padded, rows));
+      copy(Element::of(std::int8_t{0}),
+           padded.with(slice_axis(padded.layout, row, rows, 1, pieces * each - rows)));
+      holder = padded;
+      tall = padded;
+      layout = padded.layout;
+    }
+    Layout split = insert_axis(layout, row, layout.strides[row] * each);
+    split.shape[row] = pieces;
+    split.shape[column] = each;
+    Operand stack = tall;
+    stack.layout = &split;
+    Array packed;
+    SmallMatrices job;
+    job.rows = static_cast<int>(each);
+    job.columns = job.right = static_cast<int>(width);
+    job.count = count * pieces;
+    job.a = matrices_of(stack, packed);
+    Dims shape = layout.shape;
+    shape[row] = pieces * width;
+    const Array factors = scratch_array(a.dtype, shape);
+    job.out[1] = factors.data();
+    if (!qr_small(a.dtype, job)) return false;
+    holder = factors;
+    tall = factors;
+    layout = factors.layout;
+  }
+  SmallMatrices job;
+  job.rows = static_cast<int>(layout.shape[row]);
+  job.columns = static_cast<int>(width);
+  job.count = count;
+  job.a = {tall.data, layout.shape[row] * width, width, 1};
+  job.out[1] = s.data;
+  job.failed = failed;
+  return svd_small(a.dtype, job);
+}
+
+}  // namespace
+
 std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Operand* vh) {
   const DType dtype = a.dtype;
   const i64_t m = rows_of(a), n = columns_of(a), k = std::min(m, n), count = count_of(a);
@@ -907,7 +972,7 @@ std::int64_t svd(const Operand& a, const Operand* u, const Operand& s, const Ope
     job.failed = failures.first();
     return svd_small(dtype, job);
   });
-  if (is_done) return failures.read();
+  if (is_done || (!u && values_of_tall(a, s, failures.first()))) return failures.read();
   if (m > INT_MAX || n > INT_MAX) raise(ErrorKind::not_implemented, "svd of so large matrices");
   Solver solver("svd");
   const auto& f = solver.f();

@@ -263,10 +263,13 @@ struct Runner {
     Plan packs = plan;
     packs.size[inner] /= lanes;
     Loop loop = loop_for(plan);
+    loop.is_flat = inner == 0;
     for (int k = 0; k < count; ++k) {
-      if (operands[k].is_value) continue;
-      loop.access[k] = plan.stride[k][inner] == 0 ? Access::repeated : Access::direct;
-      packs.stride[k][inner] *= lanes;
+      if (!operands[k].is_value) {
+        loop.access[k] = plan.stride[k][inner] == 0 ? Access::repeated : Access::direct;
+        packs.stride[k][inner] *= lanes;
+      }
+      loop.is_flat &= loop.access[k] == Access::direct;
     }
     std::optional<Scratch> more;
     set_dims(loop, packs, size, more);

@@ -28,6 +28,24 @@ void dispatch_item(int itemsize, F&& f) {
 // Elements, packs or tiles that one launch counts in 32 bits; what has more is cut in two.
 inline constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
+// run(plan) for a plan, or for parts of it that are counted in 32 bits.
+template <class Run>
+void in_parts(const Plan& plan, Run&& run) {
+  if (plan.kind == LoopKind::empty) return;
+  if (plan.count() <= most_counted) return run(plan);
+  int longest = 0;
+  for (int d = 1; d < plan.ndim(); ++d) {
+    if (plan.size[d] > plan.size[longest]) longest = d;
+  }
+  Plan first = plan, second = plan;
+  const std::int64_t cut = plan.size[longest] / 2;
+  first.size[longest] = cut;
+  second.size[longest] -= cut;
+  for (int k = 0; k < plan.operands; ++k) second.base[k] += cut * plan.stride[k][longest];
+  in_parts(first, run);
+  in_parts(second, run);
+}
+
 // One value of another dtype.
 Element converted_element(const Element& e, DType to);
 

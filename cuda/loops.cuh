@@ -55,6 +55,7 @@ struct Loop {
   alignas(16) unsigned char value[loop_operands - 1][16];
   Access access[loop_operands];
   DType dtype[loop_operands];  // in memory
+  bool is_flat = false;        // one dimension, every access direct; for packs only
   u32 count;                   // of packs, elements or tiles
   int ndim;
   LoopDim dim[inline_dims];

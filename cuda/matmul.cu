@@ -1,10 +1,11 @@
 // Matrix products: cuBLAS, opened on first use, for floating dtypes; a tiled kernel of our own for
-// integers and small matrices, and for all where there is no cuBLAS.
+// integers and small matrices, and for all where there is no cuBLAS. Of the smallest ones, and of
+// two vectors, each element is a sum of dots.hpp.
 #include <algorithm>
-#include <type_traits>
 #include <vector>
 
 #include "blas.hpp"
+#include "dots.hpp"
 #include "libraries.hpp"
 #include "loop.hpp"
 
@@ -21,10 +22,6 @@ struct Product {
   i64 a_row, a_column, b_row, b_column, out_row;  // strides in elements
   i64 a_batch, b_batch, out_batch;
 };
-
-// What a kernel adds in: small integers wrap around when they are stored.
-template <class T>
-using sum_t = std::conditional_t<(sizeof(T) < 4), u32, T>;
 
 // How many elements along k one instruction multiplies and adds: they stand in one word.
 template <class T>
@@ -267,6 +264,28 @@ void multiply_cublas(DType d, const Product& p, std::int64_t batches) {
   if (status != 0) raise(ErrorKind::runtime, "matmul: cuBLAS failed with status ", status);
 }
 
+// A matrix times a vector, whichever stands first.
+void multiply_vector(DType d, const Product& p) {
+  Cublas& library = cublas();
+  // Where a is the vector, the matrix is b's transpose.
+  const bool first = p.n == 1;
+  const char* const matrix = first ? p.a : p.b;
+  const char* const vector = first ? p.b : p.a;
+  const i64 row = first ? p.a_row : p.b_column, column = first ? p.a_column : p.b_row;
+  const i64 rows = first ? p.m : p.n, step = first ? p.b_row : p.a_column;
+  // cuBLAS is column-major: rows are the columns of a transpose.
+  const bool by_rows = column == 1 && row >= p.k;
+  alignas(16) double one[2] = {1, 0}, zero[2] = {0, 0};
+  alignas(16) float one_f[2] = {1, 0}, zero_f[2] = {0, 0};
+  const bool single = real_dtype(d) == DType::float32;
+  const int status = library.gemv[static_cast<int>(d) - static_cast<int>(DType::float32)](
+      library.handle(), by_rows ? Cublas::op_transpose : Cublas::op_none, by_rows ? p.k : rows,
+      by_rows ? rows : p.k, single ? static_cast<const void*>(one_f) : one, matrix,
+      by_rows ? row : column, vector, step, single ? static_cast<const void*>(zero_f) : zero, p.out,
+      1);
+  if (status != 0) raise(ErrorKind::runtime, "matmul: cuBLAS failed with status ", status);
+}
+
 Array contiguous_copy(const Operand& a) {
   Array packed = scratch_array(a.dtype, a.layout->shape);
   copy(a, packed);
@@ -296,13 +315,19 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   Operand left = a, right = b;
   // cuBLAS rounds by the layout; small products have the same bits in all of them.
   constexpr std::int64_t small = 24;
-  const bool by_cublas =
-      is_floating(out.dtype) && std::max({p.m, p.n, p.k}) > small && cublas().gemm != nullptr;
+  const bool as_dots = std::max({p.m, p.n, p.k}) <= most_in_order || (p.m == 1 && p.n == 1);
+  const bool by_cublas = !as_dots && is_floating(out.dtype) && std::max({p.m, p.n, p.k}) > small &&
+                         cublas().gemm != nullptr;
+  const bool by_vector = by_cublas && std::min(p.m, p.n) == 1 && out.layout->size == p.m * p.n &&
+                         cublas().gemv[0] != nullptr;
   const auto prepare = [&](Operand& x, Array& holder, std::int64_t rows, std::int64_t columns) {
     const std::int64_t row = x.layout->strides[n - 2], column = x.layout->strides[n - 1];
-    if (has_aligned_elements(x) && (!by_cublas || is_blas_matrix(rows, columns, row, column))) {
-      return;
-    }
+    const auto is_readable = [&] {
+      if (by_vector && rows == 1 && columns == p.k) return column > 0;
+      if (by_vector && columns == 1 && rows == p.k) return row > 0;
+      return !by_cublas || is_blas_matrix(rows, columns, row, column);
+    };
+    if (has_aligned_elements(x) && is_readable()) return;
     holder = contiguous_copy(x);
     x = holder;
   };
@@ -313,6 +338,15 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   p.b_row = right.layout->strides[n - 2];
   p.b_column = right.layout->strides[n - 1];
   p.out_row = p.n;
+  if (as_dots) {
+    Dots d{left.data, right.data, out.data, out.layout->shape, {}, p.k, p.a_column, p.b_row};
+    d.strides[0] = left.layout->strides;
+    d.strides[0][n - 1] = 0;
+    d.strides[1] = right.layout->strides;
+    d.strides[1][n - 2] = 0;
+    d.strides[2] = out.layout->strides;
+    return dots(out.dtype, d);
+  }
   // The batch in one dimension, and a loop over what does not merge.
   const Dims batch(out.layout->shape.begin(), out.layout->shape.end() - 2);
   const auto batch_strides = [&](const Operand& x) {
@@ -337,7 +371,9 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
     p.a = left.data + place[0] * size;
     p.b = right.data + place[1] * size;
     p.out = out.data + place[2] * size;
-    if (by_cublas) {
+    if (by_vector) {
+      multiply_vector(out.dtype, p);
+    } else if (by_cublas) {
       multiply_cublas(out.dtype, p, inner);
     } else {
       multiply_tiled(out.dtype, p, inner);

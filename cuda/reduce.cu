@@ -35,8 +35,7 @@ bool conditional(Reduction op) {
 
 // The reduction that combines partial results.
 Reduction continuation(Reduction op) {
-  const bool adds = op == Reduction::count_nonzero || op == Reduction::sum_squared_deviations;
-  return adds ? Reduction::sum : op;
+  return op == Reduction::count_nonzero ? Reduction::sum : op;
 }
 
 // The kernels that read `dtype` and accumulate in `accumulator`; null where elements have to be
@@ -115,9 +114,10 @@ std::int64_t unit_elements(std::int64_t n, std::int64_t each, std::int64_t block
   return each * together;
 }
 
-// Threads read along the reduced dimensions.
-Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
+// Threads read along the reduced dimensions, `runs` of elements side by side that may be `aligned`.
+Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
   const ReduceKernels& k = *p.kernels;
+  const bool packs = runs && (aligned || (!k.ordered && loop.n >= k.lanes));
   const std::int64_t n = loop.n, outputs = loop.outputs,
                      multiprocessors = properties().multiprocessors;
   const std::int64_t lanes = packs ? k.lanes : 1, loads = ceil_divide(n, lanes);
@@ -133,13 +133,14 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
   // Threads that read a row or, of an ordered reduction, a chunk: fewer of them, with more elements
   // each, spend less on what each row costs.
   const std::int64_t multiple = multiprocessors * 1024;
+  if (k.narrow_rows && n <= reduce_chunk && outputs * k.narrow_width >= multiple &&
+      p.group.ndim() == 1 && (runs || k.accumulator_bytes == 4)) {
+    l.kernel = runs ? k.narrow_rows : k.narrow_rows_any;
+    l.blocks = ceil_divide(outputs, block_threads / k.narrow_width);
+    return l;
+  }
   l.kernel = packs ? k.rows : k.rows_any;
   std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
-  if (k.ordered && n <= reduce_chunk && outputs * k.narrow_width >= multiple &&
-      (packs || k.accumulator_bytes == 4)) {
-    l.kernel = packs ? k.narrow_rows : k.narrow_rows_any;
-    width = k.narrow_width;
-  }
   if (!k.ordered) {
     while (width > 4 && width * 16 > loads && outputs * width >= 2 * multiple) width /= 2;
   }
@@ -148,10 +149,9 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
   const std::int64_t groups = block_threads / width;
   if (k.ordered) {
     const std::int64_t wanted = multiprocessors * 96 * 32 / width;
-    if (n >= 4 * reduce_chunk && outputs * groups >= wanted / 4) {
+    if (n >= 4 * reduce_chunk && n <= groups * reduce_chunk && outputs * groups >= wanted / 4) {
       // The warps of a block share a row, which they read side by side.
-      const std::int64_t pieces = ceil_divide(n, reduce_chunk);
-      loop.per_unit = reduce_chunk * power_of_two(ceil_divide(pieces, groups));
+      loop.per_unit = reduce_chunk;
     } else {
       loop.per_unit = unit_elements(n, reduce_chunk, outputs, wanted, block_threads * groups, true);
     }
@@ -171,30 +171,49 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool packs, bool aligned) {
       return l;
     }
     loop.whole_block = true;
-    loop.per_unit = unit_elements(n + lanes - 1, block_threads * lanes * 8, outputs,
-                                  multiprocessors * 6, block_threads, false);
+    // As many blocks as run at a time, with eight packs or more to a thread.
+    const std::int64_t each = block_threads * lanes;
+    loop.per_unit = unit_elements(n + lanes - 1, each, outputs,
+                                  std::min(multiprocessors * 4, outputs * ceil_divide(n, each * 8)),
+                                  block_threads, false);
     l.units = ceil_divide(n + lanes - 1, loop.per_unit);
   }
   l.blocks = outputs * l.units;
   return l;
 }
 
+// A thread has a whole output, if there are enough of them, or several that are `packs`.
+bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch& l) {
+  const std::int64_t least = std::int64_t{properties().multiprocessors} * 512;
+  if (!p.kernels->ordered || loop.n > reduce_chunk || loop.outputs < least) return false;
+  if (p.group.ndim() > 1) return false;
+  l.kernel = packs ? p.kernels->whole_packs : p.kernels->whole_columns;
+  l.threads = dim3(whole_column_threads);
+  l.blocks = ceil_divide(loop.outputs, whole_column_threads * (packs ? p.kernels->whole_width : 1));
+  return true;
+}
+
 // Threads side by side read along the last kept dimension, of m columns; of packs, if `vector`.
-Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector) {
+// `whole_packs`: also those of whole columns.
+Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool whole_packs) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t n = loop.n, multiprocessors = properties().multiprocessors;
-  const std::int64_t outer = std::int64_t{loop.outputs} / m;
   Launch l;
+  if (cut_whole_columns(p, loop, whole_packs, l)) return l;
+  // Where the order does not matter a thread's columns are a pack, or one: rows of them need not
+  // begin with a block.
+  if (!k.ordered) m = loop.outputs;
+  const std::int64_t outer = std::int64_t{loop.outputs} / m;
+  loop.columns = static_cast<u32>(m);
   std::int64_t x, y, wide, columns;
   if (k.ordered) {
     columns = k.columns_per_thread;
     wide = ceil_divide(m, columns);
     // Lanes of a thread, and with them how many threads a chunk takes; the others go side by side.
     const std::int64_t lanes = std::min<std::int64_t>(n, reduce_lanes);
-    const int form = wide >= 32 || lanes <= 16 ? 0 : wide >= 4 ? 1 : 2;
-    const bool few = form == 0 && n < reduce_chunk;
-    const int per_thread = few ? k.short_lanes : form == 0 ? 8 : form == 1 ? 4 : 1;
-    l.kernel = few ? k.short_columns : k.columns[form];
+    const int form = wide >= 16 || lanes <= 16 ? 0 : wide >= 4 ? 1 : 2;
+    const int per_thread = form == 0 ? 8 : form == 1 ? 4 : 1;
+    l.kernel = k.columns[form];
     y = power_of_two(ceil_divide(lanes, per_thread));
     x = std::min(block_threads / y, power_of_two(wide));
   } else {
@@ -205,7 +224,10 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector)
     x = std::min<std::int64_t>(block_threads, power_of_two(wide));
     y = block_threads / x;
     while (y > 1 && y * 8 >= 2 * n) y /= 2;
-    while (x > 32 && outer * ceil_divide(wide, x) < multiprocessors * 8 && n >= y * 16) {
+    // Packs down to 128 bytes side by side, where threads have enough rows then.
+    const std::int64_t least = vector ? 128 / pack_bytes : 32;
+    const auto rows_for = [&](std::int64_t threads) { return threads > 32 ? y * 16 : y * 64; };
+    while (x > least && outer * ceil_divide(wide, x) < multiprocessors * 8 && n >= rows_for(x)) {
       x /= 2;
       y *= 2;
     }
@@ -224,9 +246,11 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector)
   l.threads = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
   const std::int64_t row = x * k.accumulator_bytes;
   const auto chunks = static_cast<std::uint64_t>(loop.per_unit / reduce_chunk);
+  const std::int64_t offsets = p.group.ndim() > 1 ? reduce_chunk * std::int64_t{sizeof(i64)} : 0;
   l.shared_bytes = static_cast<std::size_t>(
-      k.ordered ? row * columns * (y + (chunks > 1 ? std::bit_width(chunks) : 0))
-                : row * std::min<std::int64_t>(columns, 4) * (y / 2));
+      k.ordered ? offsets + row * columns * (y + (chunks > 1 ? std::bit_width(chunks) : 0))
+                : row * unordered_columns_at_once(static_cast<int>(columns), k.accumulator_bytes) *
+                      (y / 2));
   return l;
 }
 
@@ -278,28 +302,25 @@ void run_pass(const Pass& p) {
                           (step == 0 || detail::magnitude(kept_step) < detail::magnitude(step));
   Launch l;
   if (by_columns) {
-    const int columns = k.columns_per_thread;
-    bool vector = kept_step == 1 && m % columns == 0 && is_vector(columns);
-    for (int d = 0; d < p.group.ndim(); ++d) vector &= p.group.stride[0][d] % columns == 0;
-    l = cut_columns(p, loop, m, vector);
+    const auto are_packs = [&](int columns) {
+      bool packs = kept_step == 1 && m % columns == 0 && is_vector(columns);
+      for (int d = 0; d < p.group.ndim(); ++d) packs &= p.group.stride[0][d] % columns == 0;
+      return packs;
+    };
+    l = cut_columns(p, loop, m, are_packs(k.columns_per_thread), are_packs(k.whole_width));
   } else {
     const bool runs = p.group.ndim() == 1 && step == 1;
     const bool aligned = is_vector(k.lanes) && (outputs == 1 || kept_step % k.lanes == 0);
-    l = cut_rows(p, loop, runs && (aligned || (!k.ordered && n >= k.lanes)), aligned);
+    l = cut_rows(p, loop, runs, aligned);
   }
   loop.units = Divisor(static_cast<u32>(l.units));
   std::optional<Scratch> partial;
-  if (l.units > 1) {  // columns: [the outer ones][unit][column], rows: [output][unit]
+  if (l.units > 1) {  // columns: [unit][output], rows: [output][unit]
     const std::int64_t bytes = k.accumulator_bytes;
     partial.emplace(static_cast<std::size_t>(outputs * l.units * bytes));
     loop.partial = partial->as<char>();
-    loop.unit_stride = by_columns ? m * bytes : bytes;
-    std::int64_t stride = by_columns ? bytes : l.units * bytes;
-    for (int d = 0; d < loop.kept_dims; ++d) {
-      loop.kept[d].stride[3] = stride;
-      stride *= loop.kept[d].size.divisor;
-      if (d == 0 && by_columns) stride *= l.units;
-    }
+    loop.unit_stride = by_columns ? outputs * bytes : bytes;
+    loop.output_stride = by_columns ? bytes : l.units * bytes;
   }
   void* arguments[] = {&loop};
   check(cudaLaunchKernel(l.kernel, dim3(static_cast<unsigned>(l.blocks)), l.threads, arguments,
@@ -383,17 +404,16 @@ struct Source {
   }
 };
 
-// Reduces a source of shape `shape`, which is not empty, to `out`, by the kernels k first and by
-// those of the reduction `continued` where it takes more passes.
-void reduce_source(const ReduceKernels& first, Reduction continued, DType accumulator,
+// Reduces a source, which is not empty, to `out`, in `accumulator`, by kernels for the first pass
+// and for those that follow. `made` says what is made of the result or, by norms, of each pass's.
+void reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType accumulator,
                    Source source, std::span<const bool> reduced, std::optional<Source> centers,
-                   const Operand& out, const char* verb, const Deviation& deviation = {}) {
+                   const Operand& out, const char* verb, const Deviation& made) {
   const ReduceKernels* k = &first;
   const Dims whole = source.shape;
   const int ndim = whole.size();
-  const bool order_free =
-      conditional(continued) || is_integer(accumulator) || accumulator == DType::bool_;
-  const DType result = deviation.inverse_n > 0 ? deviation.dtype : accumulator;
+  const bool order_free = is_integer(accumulator) || accumulator == DType::bool_;
+  const DType result = made.given ? made.dtype : accumulator;
   const bool out_fits = out.dtype == result && has_aligned_elements(out);
   Dims state(ndim);  // 1: still to be reduced
   for (int i = 0; i < ndim; ++i) state[i] = reduced[i];
@@ -452,7 +472,8 @@ void reduce_source(const ReduceKernels& first, Reduction continued, DType accumu
       p.itemsize = itemsize(source.dtype);
       p.center_size = centers ? itemsize(centers->dtype) : 0;
       p.out_size = itemsize(given);
-      if (!more) p.deviation = deviation;
+      if (!more || made.norm) p.deviation = made;
+      p.deviation.dtype = given;
       const Dims* const operands[3] = {&out_strides, &center_strides, &kept_strides};
       p.kept = make_plan(kept_shape, operands, 3);
       const Dims* const group_operand[1] = {&group_strides};
@@ -484,15 +505,14 @@ void reduce_source(const ReduceKernels& first, Reduction continued, DType accumu
     for (int i = 0; i < ndim; ++i) {
       if (in_group[i]) state[i] = 0;
     }
-    k = find_kernels(continued, accumulator, accumulator);
+    k = &later;
     centers.reset();
     end = begin;
   }
 }
 
-// Reduces `in`; `made` says what is made of the result.
 void reduce_to(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
-               const Operand* center, const Operand& out, const char* verb, const Deviation& made) {
+               const Operand& out, const char* verb, const Deviation& made) {
   const ReduceKernels* k = find_kernels(op, in.dtype, accumulator);
   Source source(in, k ? in.dtype : accumulator);
   if (!k) k = find_kernels(op, accumulator, accumulator);
@@ -500,27 +520,41 @@ void reduce_to(Reduction op, DType accumulator, const Operand& in, std::span<con
     raise(ErrorKind::not_implemented, verb, " of ", in.dtype, " with accumulator ", accumulator,
           " has no kernel");
   }
-  std::optional<Source> centers;
-  if (center) centers.emplace(*center, accumulator);
-  reduce_source(*k, continuation(op), accumulator, std::move(source), reduced, std::move(centers),
-                out, verb, made);
+  const ReduceKernels& later = *find_kernels(continuation(op), accumulator, accumulator);
+  reduce_source(*k, later, accumulator, std::move(source), reduced, std::nullopt, out, verb, made);
 }
 
 }  // namespace
 
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
-            const Operand* center, const Operand& out) {
+            const Operand& out) {
   accumulator = kernel_accumulator(op, accumulator);
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return write_empty(op, accumulator, out);
-  reduce_to(op, accumulator, in, reduced, center, out, info(op).name, {});
+  reduce_to(op, accumulator, in, reduced, out, info(op).name, {});
 }
 
 void mean(const Operand& in, std::span<const bool> reduced, double n, const Operand& out) {
   if (out.layout->size == 0) return;
   Deviation quotient;
   quotient.divisor = n;
-  reduce_to(Reduction::sum, compute_dtype(in.dtype), in, reduced, nullptr, out, "mean", quotient);
+  reduce_to(Reduction::sum, compute_dtype(in.dtype), in, reduced, out, "mean", quotient);
+}
+
+// Several passes make norms of norms.
+void norm(const Operand& in, std::span<const bool> reduced, bool squares, const Operand& out) {
+  if (out.layout->size == 0) return;
+  if (in.layout->size == 0) return copy(Element::of(0.0), out);
+  const auto kernels = [](DType d) -> const ReduceKernels& {
+    return reduce_table().norms[static_cast<int>(d)];
+  };
+  const DType accumulator = wider_dtype(in.dtype);
+  Deviation made;
+  made.given = made.norm = true;
+  made.root = squares;
+  made.dtype = compute_dtype(in.dtype);
+  reduce_source(kernels(in.dtype), kernels(accumulator), accumulator, Source(in, in.dtype), reduced,
+                std::nullopt, out, "norm", made);
 }
 
 // Squared deviations are summed up in one reading.
@@ -563,11 +597,7 @@ void deviation(const Operand& in, std::span<const bool> reduced, double divisor,
     Operand part = center;
     part.layout = &sample;
     means = scratch_array(DType::float64, kept.shape);
-    reduce(Reduction::sum, DType::float64, part, reduced, nullptr, means);
-    const std::int64_t m = n / source.shape[longest] * length;
-    const Element count = Element::of(static_cast<double>(m));
-    const Operand quotient[] = {means, count};
-    elementwise(Op::divide, DType::float64, quotient, means);
+    mean(part, reduced, static_cast<double>(n / source.shape[longest] * length), means);
     center = means;
   }
   Deviation wanted;
@@ -575,9 +605,11 @@ void deviation(const Operand& in, std::span<const bool> reduced, double divisor,
   wanted.divisor = divisor;
   wanted.factor = 1 / divisor;
   wanted.root = root;
+  wanted.given = true;
   if (out.dtype == DType::float32) wanted.dtype = DType::float32;
-  reduce_source(k, Reduction::sum, DType::complex128, source, reduced, Source(center, center.dtype),
-                out, "var", wanted);
+  const ReduceKernels& sums = *find_kernels(Reduction::sum, DType::complex128, DType::complex128);
+  reduce_source(k, sums, DType::complex128, source, reduced, Source(center, center.dtype), out,
+                "var", wanted);
 }
 
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {

@@ -32,7 +32,10 @@ constexpr int resident_blocks(int itemsize) {
 }
 constexpr int walking_blocks = 3;
 // Tiles of a block that wait for what stands before them.
-constexpr int kept_lines = 3, kept_columns = 2;
+constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2;
+// Few lines beside each other, which packs go across: at most so many in a tile.
+constexpr int band_lines_log2 = 4, band_bytes = 256;
+constexpr int resident_bands = 3;
 
 // What a thread has of a tile.
 template <class A>
@@ -146,7 +149,7 @@ struct KeptTiles {
 // Passes the tiles of longer lines through blocks that ask for them. A block tells the total of a
 // tile, and keeps the tile until it has some more: the totals that stand before it should have
 // arrived then.
-template <class A, class Tile>
+template <class Tile>
 __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& tile) {
   constexpr int kept = Tile::kept_tiles;
   __shared__ u32 next;
@@ -158,7 +161,7 @@ __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& til
     __syncthreads();
     const u32 turn = next;
     if (turn < loop.turns) {
-      Part<A> x = {};
+      typename Tile::Items x = {};
       tile.read(turn, x);
       tile.scan(slot, x);
       __syncthreads();
@@ -246,6 +249,7 @@ template <class Op, class A, bool Packed>
 struct LineTile {
   static constexpr int E = elements_of_pack(sizeof(A)), step = block_threads * E;
   static constexpr int kept_tiles = kept_lines;
+  using Items = Part<A>;
   const ScanLoop& loop;
   KeptTiles<A> kept;
   A* rows;  // of each slot
@@ -296,10 +300,10 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
   extern __shared__ __align__(16) unsigned char kept_bytes[];
   __shared__ __align__(16) unsigned char row_bytes[kept_lines * warp_size * sizeof(A)];
   __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * sizeof(A)];
-  pass_tiles<A>(loop, Tile{loop,
-                           {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
-                           reinterpret_cast<A*>(row_bytes),
-                           reinterpret_cast<A*>(table_bytes)});
+  pass_tiles(loop, Tile{loop,
+                        {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
+                        reinterpret_cast<A*>(row_bytes),
+                        reinterpret_cast<A*>(table_bytes)});
 }
 
 // ---- lines beside each other --------------------------------------------------------------------
@@ -327,6 +331,7 @@ template <class Op, class A>
 struct ColumnTile {
   static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
   static constexpr int kept_tiles = kept_columns;
+  using Items = Part<A>;
   const ScanLoop& loop;
   ColumnPlace at;
   KeptTiles<A> kept;
@@ -349,13 +354,24 @@ struct ColumnTile {
     offset = locate_line(loop, line, side) + first * step;
     return count_from(loop, first, each);
   }
+  // A part from p on, of which there are so many elements.
+  __device__ __forceinline__ void read_part(const char* p, int count, Part<A>& x) const {
+    if (count == each && !loop.converts) {
+#pragma unroll
+      for (int i = 0; i < each; ++i, p += loop.in_step) {
+        x[i / E][i % E] = *reinterpret_cast<const A*>(p);
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < packs_of_thread; ++i, p += E * loop.in_step) {
+      load_pack<false>(loop, p, min(count - i * E, E), x[i]);
+    }
+  }
   __device__ __forceinline__ void read(u32 turn, Part<A>& x) const {
     i64 offset = 0;
     const int count = place(turn, 0, loop.in_step, offset);
-#pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
-      load_pack<false>(loop, loop.in + offset + p * E * loop.in_step, min(count - p * E, E), x[p]);
-    }
+    read_part(loop.in + offset, count, x);
   }
   __device__ __forceinline__ void scan_packs(int slot, Part<A>& x) const {
 #pragma unroll
@@ -400,23 +416,36 @@ struct ColumnTile {
     inside[at.turned_slot] = parts.after({}, 0, at.row_bits).value;
     return parts.total;
   }
-  __device__ __forceinline__ void store(u32 turn, u32 tile, Part<A>& x) const {
-    i64 offset = 0;
-    const int count = place(turn, 1, loop.out_step, offset);
+  // `begins`: the tile begins its line.
+  __device__ __forceinline__ void store_part(char* p, int count, bool begins, Part<A>& x) const {
     Running<Op, A> in_row{inside[at.slot], (at.part & ((1 << at.row_bits) - 1)) > 0};
-    const Running<Op, A> row{before[at.slot], tile > 0 || at.part >> at.row_bits > 0};
+    const Running<Op, A> row{before[at.slot], !begins || at.part >> at.row_bits > 0};
     const A both = Op::combine(x[0][E - 1], x[1][E - 1]);
     const A last[] = {x[0][E - 1], x[2][E - 1]};
 #pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
+    for (int i = 0; i < packs_of_thread; ++i) {
       Running<Op, A> pack = in_row;
-      if (p % 2 > 0) pack.then(last[p / 2]);
-      if (p == 1) in_row.then(both);
-      add_before(pack, x[p]);
-      add_before(row, x[p]);
-      store_pack<false>(loop, loop.out + offset + p * E * loop.out_step, min(count - p * E, E),
-                        x[p]);
+      if (i % 2 > 0) pack.then(last[i / 2]);
+      if (i == 1) in_row.then(both);
+      add_before(pack, x[i]);
+      add_before(row, x[i]);
     }
+    if (count == each) {
+#pragma unroll
+      for (int i = 0; i < each; ++i, p += loop.out_step) {
+        *reinterpret_cast<A*>(p) = x[i / E][i % E];
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < packs_of_thread; ++i, p += E * loop.out_step) {
+      store_pack<false>(loop, p, min(count - i * E, E), x[i]);
+    }
+  }
+  __device__ __forceinline__ void store(u32 turn, u32 tile, Part<A>& x) const {
+    i64 offset = 0;
+    const int count = place(turn, 1, loop.out_step, offset);
+    store_part(loop.out + offset, count, tile == 0, x);
   }
 };
 
@@ -452,22 +481,34 @@ __global__ void __launch_bounds__(block_threads, walking_blocks)
       loop, ColumnPlace(loop.lines_log2), {}, slots, parts, parts + slots, parts + 2 * slots,
       table};
   A* const own = table + tile.at.turned_line;
-  const u32 groups = loop.inner.divisor;
+  i64 from = 0, to = 0;
+  tile.place(blockIdx.x, 0, loop.in_step, from);
+  tile.place(blockIdx.x, 1, loop.out_step, to);
+  const char* in = loop.in + from;
+  char* out = loop.out + to;
+  const u32 line = (blockIdx.x << loop.lines_log2) + tile.at.line;
+  const i64 length = i64(tile.each) << tile.at.parts_log2;  // of a tile
+  i64 left = line < loop.lines ? loop.n - tile.at.part * tile.each : 0;
+  const auto count = [&] { return static_cast<int>(max(i64(0), min(i64(tile.each), left))); };
   Part<A> x = {};
-  tile.read(blockIdx.x, x);
-  u32 turn = blockIdx.x;
-  for (u32 along = 0;; ++along, turn += groups) {
+  tile.read_part(in, count(), x);
+  for (i64 rest = loop.n, along = 0;; ++along) {
+    const int stored = count();
     Part<A> ahead = {};
-    const bool ends = turn + groups >= loop.turns;
-    if (!ends) tile.read(turn + groups, ahead);
+    rest -= length;
+    left -= length;
+    in += length * loop.in_step;
+    if (rest > 0) tile.read_part(in, count(), ahead);
     tile.scan_packs(0, x);
     __syncthreads();
-    const A total = tile.scan_parts(0, before_tile<Op>(along, own, loop.lines_log2));
+    const u32 turn = static_cast<u32>(along);
+    const A total = tile.scan_parts(0, before_tile<Op>(turn, own, loop.lines_log2));
     __syncwarp();
-    if (tile.at.turned_part == 0) walk_on<Op>(along, total, own, loop.lines_log2);
+    if (tile.at.turned_part == 0) walk_on<Op>(turn, total, own, loop.lines_log2);
     __syncthreads();
-    tile.store(turn, along, x);
-    if (ends) return;
+    tile.store_part(out, stored, along == 0, x);
+    if (rest <= 0) return;
+    out += length * loop.out_step;
 #pragma unroll
     for (int p = 0; p < packs_of_thread; ++p) {
 #pragma unroll
@@ -484,24 +525,181 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
   __shared__ __align__(16) unsigned char part_bytes[(kept_columns + 2) * slots * sizeof(A)];
   __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * column_bytes];
   A* const parts = reinterpret_cast<A*>(part_bytes);
-  pass_tiles<A>(loop,
-                ColumnTile<Op, A>{loop,
-                                  ColumnPlace(loop.lines_log2),
-                                  {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
-                                  slots,
-                                  parts,
-                                  parts + kept_columns * slots,
-                                  parts + (kept_columns + 1) * slots,
-                                  reinterpret_cast<A*>(table_bytes)});
+  pass_tiles(loop, ColumnTile<Op, A>{loop,
+                                     ColumnPlace(loop.lines_log2),
+                                     {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
+                                     slots,
+                                     parts,
+                                     parts + kept_columns * slots,
+                                     parts + (kept_columns + 1) * slots,
+                                     reinterpret_cast<A*>(table_bytes)});
+}
+
+// ---- few lines beside each other ----------------------------------------------------------------
+
+// A thread has a part of each of the lines that one pack goes across; 32 parts make a tile. A warp
+// has the totals of all parts of as many lines.
+template <class Op, class A>
+struct BandTile {
+  static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
+  static constexpr int across = pack_bytes / sizeof(A);  // lines of a pack
+  static constexpr int kept_tiles = kept_bands;
+  static constexpr int pitch = warp_size + 1;  // of a line's parts
+  static constexpr int row_bits = row_log2 - packs_of_thread_log2;
+  static constexpr int most_threads = warp_size * (1 << band_lines_log2) / across;
+  using Items = A[each][across];
+  using Across = Pack<A, across>;
+  const ScanLoop& loop;
+  Across* kept;
+  A* totals;  // of the parts, of each kept tile
+  A* inside;  // what stands before a part in its row, and …
+  A* before;  // … before that
+  A* table;
+
+  __device__ __forceinline__ int slots() const { return pitch << loop.lines_log2; }
+  __device__ __forceinline__ int line() const {  // the first of the thread's
+    return static_cast<int>(threadIdx.x * across) & ((1 << loop.lines_log2) - 1);
+  }
+  __device__ __forceinline__ int part() const {
+    return static_cast<int>(threadIdx.x * across) >> loop.lines_log2;
+  }
+  // The first of the lines that the thread's warp has the totals of.
+  static __device__ __forceinline__ int turned_line() { return threadIdx.x / warp_size * across; }
+  static __device__ __forceinline__ int lane() { return threadIdx.x % warp_size; }
+
+  __device__ __forceinline__ u32 first_line(u32 turn, u32& tile) const {
+    tile = loop.inner.divide(turn);
+    return (turn - tile * loop.inner.divisor) << loop.lines_log2;
+  }
+  __device__ __forceinline__ int place(u32 turn, int side, i64 step, i64& offset) const {
+    u32 tile;
+    const u32 first = first_line(turn, tile);
+    const i64 begin = (i64(tile) * warp_size + part()) * each;
+    offset = locate_line(loop, first + line(), side) + begin * step;
+    return count_from(loop, begin, each);
+  }
+  __device__ __forceinline__ void read(u32 turn, Items& x) const {
+    i64 offset;
+    const int count = place(turn, 0, loop.in_step, offset);
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      if (i >= count) continue;
+      const auto pack = *reinterpret_cast<const Across*>(loop.in + offset + i * loop.in_step);
+#pragma unroll
+      for (int l = 0; l < across; ++l) x[i][l] = pack.v[l];
+    }
+  }
+  __device__ __forceinline__ void scan(int slot, Items& x) const {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      Across pack;
+#pragma unroll
+      for (int l = 0; l < across; ++l) {
+        if (i % E > 0) x[i][l] = Op::combine(x[i - 1][l], x[i][l]);
+        pack.v[l] = x[i][l];
+      }
+      kept[(slot * each + i) * blockDim.x + threadIdx.x] = pack;
+    }
+#pragma unroll
+    for (int l = 0; l < across; ++l) {
+      totals[slot * slots() + (line() + l) * pitch + part()] = Op::combine(
+          Op::combine(x[E - 1][l], x[2 * E - 1][l]), Op::combine(x[3 * E - 1][l], x[4 * E - 1][l]));
+    }
+  }
+  __device__ __forceinline__ Blocks<Op, A> blocks(int slot, int l) const {
+    return Blocks<Op, A>(totals[slot * slots() + (turned_line() + l) * pitch + lane()], 5);
+  }
+  __device__ __forceinline__ void tell(u32 turn, int slot) const {
+    constexpr int members = 1 << column_group_log2;
+    static_assert(across * members <= warp_size);
+    u32 tile;
+    const u32 first = first_line(turn, tile);
+    const int mine = lane() / members;
+    A total{};
+#pragma unroll
+    for (int l = 0; l < across; ++l) {
+      const A of_line = blocks(slot, l).total;
+      if (l == mine) total = of_line;
+    }
+    cuda::tell<Op, column_group_log2>(loop.carries, first + turned_line() + min(mine, across - 1),
+                                      mine < across, tile, total);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    constexpr int at_once = 5;
+    u32 tile;
+    const u32 first = first_line(turn, tile);
+    hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2, tile,
+                                         table);
+    __syncthreads();
+#pragma unroll
+    for (int l = 0; l < across; ++l) {
+      const int at = turned_line() + l;
+      const Blocks<Op, A> parts = blocks(slot, l);
+      before[at * pitch + lane()] =
+          parts.after(before_tile<Op>(tile, table + at, loop.lines_log2), row_bits, 5).value;
+      inside[at * pitch + lane()] = parts.after({}, 0, row_bits).value;
+    }
+    __syncthreads();
+    Running<Op, A> in_row[across], row[across];
+#pragma unroll
+    for (int l = 0; l < across; ++l) {
+      const int at = (line() + l) * pitch + part();
+      in_row[l] = {inside[at], (part() & ((1 << row_bits) - 1)) > 0};
+      row[l] = {before[at], tile > 0 || part() >> row_bits > 0};
+    }
+    const auto pack_at = [&](int i) -> const Across& {
+      return kept[(slot * each + i) * blockDim.x + threadIdx.x];
+    };
+    i64 offset;
+    const int count = place(turn, 1, loop.out_step, offset);
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const Across last = pack_at((p | 1) * E - 1);  // of an even pack, which stands before an odd
+      Running<Op, A> pack[across];
+#pragma unroll
+      for (int l = 0; l < across; ++l) {
+        pack[l] = in_row[l];
+        if (p % 2 > 0) pack[l].then(last.v[l]);
+        if (p == 1) in_row[l].then(Op::combine(last.v[l], pack_at(2 * E - 1).v[l]));
+      }
+#pragma unroll
+      for (int i = p * E; i < (p + 1) * E; ++i) {
+        Across x = pack_at(i);
+#pragma unroll
+        for (int l = 0; l < across; ++l) {
+          if (pack[l].any) x.v[l] = Op::combine(pack[l].value, x.v[l]);
+          if (row[l].any) x.v[l] = Op::combine(row[l].value, x.v[l]);
+        }
+        if (i < count) *reinterpret_cast<Across*>(loop.out + offset + i * loop.out_step) = x;
+      }
+    }
+  }
+};
+template <class Op, class A>
+__global__ void __launch_bounds__(BandTile<Op, A>::most_threads, resident_bands)
+    pass_bands(const __grid_constant__ ScanLoop loop) {
+  using Tile = BandTile<Op, A>;
+  constexpr int slots = Tile::pitch << band_lines_log2;
+  extern __shared__ __align__(16) unsigned char kept_bytes[];
+  __shared__ __align__(16) unsigned char part_bytes[(kept_bands + 2) * slots * sizeof(A)];
+  __shared__ __align__(
+      16) unsigned char table_bytes[(most_tile_bits << band_lines_log2) * sizeof(A)];
+  A* const parts = reinterpret_cast<A*>(part_bytes);
+  pass_tiles(loop, Tile{loop, reinterpret_cast<typename Tile::Across*>(kept_bytes), parts,
+                        parts + kept_bands * slots, parts + (kept_bands + 1) * slots,
+                        reinterpret_cast<A*>(table_bytes)});
 }
 
 // ---- the host's side ----------------------------------------------------------------------------
 
 // The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
-const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks) {
+const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks, bool bands) {
   const auto kernel = [&](auto zero) {
     using A = decltype(zero);
+    if constexpr (sizeof(A) >= 4 && !ops::is_complex_v<A>) {
+      if (bands) return reinterpret_cast<const void*>(&pass_bands<Op, A>);
+    }
     return columns  ? walks    ? reinterpret_cast<const void*>(&walk_columns<Op, A>)
                       : passes ? reinterpret_cast<const void*>(&pass_columns<Op, A>)
                                : reinterpret_cast<const void*>(&scan_columns<Op, A>)
@@ -623,6 +821,21 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     tiles = ((packs - 1) >> tile_log2) + 1;
   }
   const bool passes = tiles > 1 && !walks;
+  const int across_log2 =
+      std::min(std::countr_zero(static_cast<std::uint64_t>(lines)), band_lines_log2);
+  const auto in_packs = [&](const char* p, std::int64_t line_step, std::int64_t step) {
+    return line_step == 1 && step % elements == 0 && is_aligned_to(p, pack_bytes);
+  };
+  const bool bands = columns && passes && !converts && (size == 4 || size == 8) &&
+                     !is_complex(out.dtype) && kept.ndim() == 1 && lines * size <= band_bytes &&
+                     1 << across_log2 >= 2 * elements &&
+                     in_packs(in.data + kept.base[0] * in_size, kept.stride[0][0], in_step) &&
+                     in_packs(out.data + kept.base[1] * size, kept.stride[1][0], out_step);
+  if (bands) {
+    loop.lines_log2 = across_log2;
+    groups = lines >> across_log2;
+    tiles = (n - 1) / (warp_size * packs_of_thread * elements) + 1;
+  }
   std::optional<Scratch> totals;
   if (passes) {
     loop.carries =
@@ -649,20 +862,36 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     packed &= kept.size[from] == 1 ||
               (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
-  const void* const kernel = product
-                                 ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks)
-                                 : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks);
+  const void* const kernel =
+      product ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands)
+              : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands);
   void* arguments[] = {&loop};
   std::int64_t blocks = groups;
-  int kept_bytes = 0;
-  if (passes) {
-    blocks = std::min(groups * tiles, sms * resident_blocks(size));
-    kept_bytes = (columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size;
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kept_bytes),
+  int kept_bytes = 0, threads = block_threads;
+  const auto keep_tiles = [&](int bytes, std::int64_t resident) {
+    kept_bytes = bytes;
+    blocks = std::min(groups * tiles, sms * resident);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
           "cudaFuncSetAttribute");
+  };
+  if (bands) {
+    const int narrower_log2 = band_lines_log2 - loop.lines_log2;
+    threads = (warp_size << loop.lines_log2) / elements;
+    keep_tiles(kept_bands * threads * packs_of_thread * elements * pack_bytes,
+               std::int64_t{resident_bands} << narrower_log2);
+  } else if (passes) {
+    keep_tiles((columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size,
+               resident_blocks(size));
   }
-  launch(kernel, static_cast<unsigned>(blocks), arguments, static_cast<std::size_t>(kept_bytes),
-         product ? "cumulative_prod" : "cumulative_sum");
+  const char* const verb = product ? "cumulative_prod" : "cumulative_sum";
+  if (threads == block_threads) {
+    return launch(kernel, static_cast<unsigned>(blocks), arguments,
+                  static_cast<std::size_t>(kept_bytes), verb);
+  }
+  check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
+                         dim3(static_cast<unsigned>(threads)), arguments,
+                         static_cast<std::size_t>(kept_bytes), stream()),
+        verb);
 }
 
 }  // namespace arrayx::cuda

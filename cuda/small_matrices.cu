@@ -515,8 +515,8 @@ struct QR {
 
 constexpr int most_sweeps = 60, per_lane = most_side / 32;
 
-// Columns (p, q) times [[c, s], [-conj(s), c]] diagonalise [[a, g], [conj(g), b]], where the square
-// of g is not 0.
+// Columns (p, q) times [[c, s], [-conj(s), c]] diagonalise [[a, g], [conj(g), b]], where the
+// squares of b - a and g do not vanish both, or lose bits.
 template <class T>
 struct Rotation {
   Real<T> c;
@@ -525,11 +525,11 @@ struct Rotation {
 template <class T>
 __device__ Rotation<T> rotation(Real<T> a, Real<T> b, T g) {
   using R = Real<T>;
-  const R d = b - a, twice = 4 * squared(g);
-  // The tangent, of at most 45 degrees, with g's phase.
-  const T t = scaled(g, copysign(R(2), d) / (fabs(d) + sqrt(fused(d, d, twice))));
-  const R c = rsqrt(1 + squared(t));
-  return {c, scaled(t, c)};
+  // Of at most 45 degrees, with g's phase: twice the angle has the cosine |d| / h and the sine
+  // 2 |g| / h. Other threads wait: roots and quotients would take twice as long.
+  const R d = b - a, of_h = rsqrt(fused(d, d, 4 * squared(g)));
+  const R squared_c = fused(fabs(d), R(0.5) * of_h, R(0.5)), of_c = rsqrt(squared_c);
+  return {squared_c * of_c, scaled(g, copysign(of_h * of_c, d))};
 }
 template <class T>
 __device__ void rotate(const Rotation<T>& r, T& p, T& q) {
@@ -582,7 +582,6 @@ struct Eigh {
     using R = Real<T>;
     const int n = job.rows, even = memory.even, step = memory.step, pairs = even / 2;
     T *const m = memory.m, *const v = memory.v;
-    Rotation<T>* const turns = memory.turns;
     R* const values = memory.values;
     int* const order = memory.order;
     const bool with_vectors = job.out[1] != nullptr;
@@ -610,58 +609,82 @@ struct Eigh {
     }
     const R small = sqrt(sum_of_lanes(squares)) * std::numeric_limits<R>::epsilon() / R(n);
     team.sync();
+    // A thread has some of the squares where the columns of a pair meet the rows of one. Of few
+    // warps each finds the rotations of all pairs for itself; else the first one tells the others.
+    const bool is_told = team.warps > 8;
+    constexpr int most_squares = Team::of_block ? 1 : 2;
+    int row_pair[most_squares], column_pair[most_squares];
+#pragma unroll
+    for (int e = 0; e < most_squares; ++e) {
+      row_pair[e] = (team.rank + e * team.size) / pairs;
+      column_pair[e] = (team.rank + e * team.size) % pairs;
+    }
     bool turned = true;
     for (int sweep = 0; turned && sweep < most_sweeps; ++sweep) {
       turned = false;
       for (int round = 0; round + 1 < even; ++round) {
-        bool mine = false;
-        for (int k = team.rank; k < pairs; k += team.size) {
-          int p, q;
-          players(even, round, k, p, q);
-          const T g = m[p * step + q];
-          Rotation<T> turn{1, T{}};
-          if (size_of(g) > small) {
-            turn = rotation(real(m[p * step + p]), real(m[q * step + q]), g);
-            mine = true;
+        int first = 0, second = 0;  // of the lane's pair
+        if (team.lane < pairs) players(even, round, team.lane, first, second);
+        T square[most_squares][2][2];
+        int rows[most_squares][2], columns[most_squares][2];
+#pragma unroll
+        for (int e = 0; e < most_squares; ++e) {
+          rows[e][0] = from_lane(first, row_pair[e] % 32);
+          rows[e][1] = from_lane(second, row_pair[e] % 32);
+          columns[e][0] = from_lane(first, column_pair[e]);
+          columns[e][1] = from_lane(second, column_pair[e]);
+#pragma unroll
+          for (int r = 0; r < 2; ++r) {
+#pragma unroll
+            for (int c = 0; c < 2; ++c) square[e][r][c] = m[rows[e][r] * step + columns[e][c]];
           }
-          turns[k] = turn;
         }
-        if (!team.any(mine)) continue;
+        Rotation<T> turn{1, T{}};
+        bool turns = false;
+        if (team.lane < pairs && (!is_told || team.warp == 0)) {
+          const T g = m[first * step + second];
+          turns = size_of(g) > small;
+          if (turns) {
+            turn = rotation(real(m[first * step + first]), real(m[second * step + second]), g);
+          }
+        }
+        if (is_told) {
+          if (team.warp == 0 && team.lane < pairs) memory.turns[team.lane] = turn;
+          if (!team.any(turns)) continue;
+          if (team.lane < pairs) turn = memory.turns[team.lane];
+        } else {
+          if (!__any_sync(whole_warp, turns)) continue;
+          team.sync();
+        }
         turned = true;
-        team.sync();
-        for (int k = team.warp; k < pairs; k += team.warps) {
-          int p, q;
-          players(even, round, k, p, q);
-          const Rotation<T> left = turns[k];
+        Rotation<T> left[most_squares];
+#pragma unroll
+        for (int e = 0; e < most_squares; ++e) {
+          left[e] = from_lane(turn, row_pair[e] % 32);
+          const Rotation<T> right = from_lane(turn, column_pair[e]);
+          auto& x = square[e];
+          rotate(right, x[0][0], x[0][1]);
+          rotate(right, x[1][0], x[1][1]);
           // Rows turn as conjugates of columns.
-          const Rotation<T> across{left.c, conjugate(left.s)};
-          for (int l = team.lane; l < pairs; l += 32) {
-            int s, t;
-            players(even, round, l, s, t);
-            const Rotation<T> right = turns[l];
-            T ps = m[p * step + s], pt = m[p * step + t], qs = m[q * step + s],
-              qt = m[q * step + t];
-            rotate(right, ps, pt);
-            rotate(right, qs, qt);
-            rotate(across, ps, qs);
-            rotate(across, pt, qt);
-            if (k == l && size_of(left.s) != 0) {
-              pt = qs = T{};
-              if constexpr (ops::is_complex_v<T>) ps.im = qt.im = 0;
-            }
-            m[p * step + s] = ps;
-            m[p * step + t] = pt;
-            m[q * step + s] = qs;
-            m[q * step + t] = qt;
+          const Rotation<T> across{left[e].c, conjugate(left[e].s)};
+          rotate(across, x[0][0], x[1][0]);
+          rotate(across, x[0][1], x[1][1]);
+          if (row_pair[e] == column_pair[e] && size_of(left[e].s) != 0) {
+            x[0][1] = x[1][0] = T{};
+            if constexpr (ops::is_complex_v<T>) x[0][0].im = x[1][1].im = 0;
           }
-          if (with_vectors) {
-            for (int r = team.lane; r < n; r += 32) {
-              T x = v[p * step + r], y = v[q * step + r];
-              rotate(left, x, y);
-              v[p * step + r] = x;
-              v[q * step + r] = y;
-            }
+        }
+#pragma unroll
+        for (int e = 0; e < most_squares; ++e) {
+          if (row_pair[e] >= pairs) continue;
+#pragma unroll
+          for (int r = 0; r < 2; ++r) {
+#pragma unroll
+            for (int c = 0; c < 2; ++c) m[rows[e][r] * step + columns[e][c]] = square[e][r][c];
           }
+          if (!with_vectors) continue;
+          T *const p = v + rows[e][0] * step, *const q = v + rows[e][1] * step;
+          for (int r = column_pair[e]; r < n; r += pairs) rotate(left[e], p[r], q[r]);
         }
         team.sync();
       }
@@ -762,7 +785,8 @@ struct SVD {
           if (!(squared(g) > xx * yy * (eps * eps * R(m)))) continue;
           if (fmin(xx, yy) <= negligible * fmax(xx, yy)) continue;
           mine = true;
-          const Rotation<T> turn = rotation(xx, yy, g);
+          const R unit = inverse_power(fmax(xx, yy));
+          const Rotation<T> turn = rotation(xx * unit, yy * unit, scaled(g, unit));
 #pragma unroll
           for (int b = 0; b < per_lane; ++b) {
             const int r = lane + 32 * b;
@@ -845,9 +869,10 @@ __global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_bloc
   }
 }
 
-// `work` are the elements of one matrix in shared memory.
+// `work` are the elements of one matrix in shared memory; a block has so many threads, or as many
+// as suit it.
 template <class Factorisation, class T>
-bool launch_each(SmallMatrices job, int work, const char* verb) {
+bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0) {
   Count count;
   const typename Factorisation::template Memory<T> parts(count, job);
   job.shared_bytes = count.bytes;
@@ -862,10 +887,11 @@ bool launch_each(SmallMatrices job, int work, const char* verb) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), verb);
   }
   // From 32 a side on a warp has one pair of columns of a rotation, or two.
-  const int threads = !is_block     ? 32 * teams_of_a_block
-                      : work < 1024 ? 256
-                      : work < 1600 ? 512
-                                    : most_threads;
+  const int threads = !is_block      ? 32 * teams_of_a_block
+                      : of_block > 0 ? of_block
+                      : work < 1024  ? 256
+                      : work < 1600  ? 512
+                                     : most_threads;
   constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
   const auto blocks = static_cast<unsigned>(std::min((job.count - 1) / teams + 1, most_blocks));
   void* arguments[] = {&job};
@@ -923,7 +949,8 @@ bool eigh_small(DType dtype, SmallMatrices job) {
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    return launch_each<Eigh, T>(job, job.rows * job.rows, "eigh");
+    const int pairs = (job.rows + 1) / 2;
+    return launch_each<Eigh, T>(job, job.rows * job.rows, "eigh", (pairs * pairs + 31) / 32 * 32);
   });
 }
 

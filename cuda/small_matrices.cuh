@@ -109,6 +109,14 @@ __device__ R power_of_two(int exponent) {
   return ldexp(R(1), exponent);
 }
 
+// The same of a positive number below 2^64, in two instructions.
+inline __device__ float inverse_power(float x) {
+  return __int_as_float(0x7f000000 - (__float_as_int(x) & 0x7f800000));
+}
+inline __device__ double inverse_power(double x) {
+  return __hiloint2double(0x7fe00000 - (__double2hiint(x) & 0x7ff00000), 0);
+}
+
 // Divides by one number.
 template <class T>
 struct Divide {
@@ -192,6 +200,7 @@ __device__ R most_of_lanes(R x) {
 // The threads that have one matrix.
 template <bool is_block>
 struct Team {
+  static constexpr bool of_block = is_block;
   int rank, size, lane, warp, warps;
 
   __device__ Team() {

@@ -1,51 +1,96 @@
-// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), which
-// CUB's stable radix sort puts in order: all lines at once, with the line above the key.
+// Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last).
+// Blocks sort short lines, and CUB's stable radix sort long ones: all at once, with the line above
+// the key.
 #include <bit>
-#include <cub/block/block_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "loop.hpp"
+#include "warps.cuh"
 
 namespace arrayx::cuda {
 
 namespace {
+
+constexpr int many_threads = 1024, many_blocks = 2;  // of a multiprocessor
 
 // ---- keys ---------------------------------------------------------------------------------------
 
 template <class M>
 inline constexpr bool is_floating_item = ops::is_float_v<M> || ops::same_type_v<M, f16>;
 
-// An unsigned number that orders as T does: NaN of any sign is the greatest, and both zeros have
-// one key.
+// How the bits of a dtype, in a U, become an unsigned number that orders as the elements do, and
+// back: NaN of any sign is the greatest, and both zeros have one number.
+template <class U>
+struct KeyRule {
+  U all;       // the bits there are
+  U infinity;  // of floats, else 0
+  U flipped;   // of signed integers the sign's bit, else 0
+  bool logical, descending;
+
+  __device__ __forceinline__ U key(U bits) const {
+    const U sign = U(all ^ all >> 1);
+    if (infinity > 0) {
+      if (U(bits & all >> 1) > infinity) return all;
+      if (bits == sign) bits = 0;
+      bits = bits & sign ? U(~bits) : U(bits | sign);
+    } else {
+      bits = logical ? U(bits != 0) : U(bits ^ flipped);
+    }
+    return U((descending ? ~bits : bits) & all);
+  }
+  // What had the key, unless that is one of several: zeros and NaN.
+  __device__ __forceinline__ U bits(U key, bool& one_of_several) const {
+    const U sign = U(all ^ all >> 1), ascending = U((descending ? ~key : key) & all);
+    if (infinity == 0) return logical ? U(ascending & 1) : U(ascending ^ flipped);
+    one_of_several = key == all || ascending == sign;
+    return ascending & sign ? U(ascending ^ sign) : U(~ascending & all);
+  }
+  template <class V>
+  __host__ __device__ __forceinline__ KeyRule<V> with() const {
+    return {V(all), V(infinity), V(flipped), logical, descending};
+  }
+};
+template <class M>
+using bits_t = typename ops::ints_of_width<sizeof(M)>::u;
+
+template <class T>
+__host__ __device__ constexpr KeyRule<bits_t<memory_t<T>>> rule_of(bool descending) {
+  using M = memory_t<T>;
+  using U = bits_t<M>;
+  constexpr U all = U(~U(0)), sign = U(all ^ all >> 1);
+  constexpr U infinity = sizeof(M) == 2   ? U(0x7c00)
+                         : sizeof(M) == 4 ? U(0x7f800000)
+                                          : U(0x7ff0000000000000);
+  constexpr bool floating = is_floating_item<M>, logical = ops::same_type_v<T, Boolean>;
+  bool is_signed = false;
+  if constexpr (!floating && !logical) is_signed = ops::is_signed_v<M>;
+  return {all, floating ? infinity : U(0), is_signed ? sign : U(0), logical, descending};
+}
+
 template <class T>
 __device__ __forceinline__ u64 key_of(memory_t<T> x, bool descending) {
-  using M = memory_t<T>;
-  using U = typename ops::ints_of_width<sizeof(M)>::u;
-  constexpr U top = U(U(1) << (8 * sizeof(M) - 1));
-  U bits = ops::bit_cast<U>(x);
-  if constexpr (is_floating_item<M>) {
-    constexpr U infinity = sizeof(M) == 2   ? U(0x7c00)
-                           : sizeof(M) == 4 ? U(0x7f800000)
-                                            : U(0x7ff0000000000000);
-    if (U(bits & U(~top)) > infinity) return U(~U(0));
-    if (bits == top) bits = 0;
-    bits = bits & top ? U(~bits) : U(bits | top);
-  } else if constexpr (ops::same_type_v<T, Boolean>) {
-    bits = U(bits != 0);
-  } else if constexpr (ops::is_signed_v<M>) {
-    bits ^= top;
-  }
-  return descending ? U(~bits) : bits;
+  return rule_of<T>(descending).key(ops::bit_cast<bits_t<memory_t<T>>>(x));
 }
-// Back, of integers and booleans: the key of a float does not tell zeros and NaN apart.
+// Back, of integers and booleans.
 template <class T>
 __device__ __forceinline__ memory_t<T> value_of(u64 key, bool descending) {
-  using M = memory_t<T>;
-  using U = typename ops::ints_of_width<sizeof(M)>::u;
-  U bits = U(descending ? ~key : key);
-  if constexpr (ops::same_type_v<T, Boolean>) return M(bits & 1);
-  if constexpr (ops::is_signed_v<M>) bits ^= U(U(1) << (8 * sizeof(M) - 1));
-  return ops::bit_cast<M>(bits);
+  using U = bits_t<memory_t<T>>;
+  bool unused;
+  return ops::bit_cast<memory_t<T>>(rule_of<T>(descending).bits(U(key), unused));
+}
+
+// f(item) for items of a size whose keys are a U.
+template <class U, class F>
+__device__ __forceinline__ void with_items(int itemsize, F&& f) {
+  if constexpr (sizeof(U) == 8) {
+    f(u64());
+  } else if (itemsize == 4) {
+    f(u32());
+  } else if (itemsize == 2) {
+    f(u16());
+  } else {
+    f(u8());
+  }
 }
 
 template <class Body>
@@ -77,9 +122,9 @@ struct MakeKeys {
     keys[i] = K(key);
   }
 };
-template <class T, class K>
+template <class T>
 struct TakeValues {
-  const K* keys;
+  const u64* keys;
   memory_t<T>* values;
   bool descending;
   __device__ void operator()(i64 i) const { values[i] = value_of<T>(keys[i], descending); }
@@ -133,6 +178,127 @@ struct Permute {
   __device__ void operator()(i64 i) const { out[i] = in[order[i]]; }
 };
 
+// ---- places of some of the elements -------------------------------------------------------------
+
+// How many elements have a flag, and which does last.
+struct Flagged {
+  u32 count, last;
+
+  __device__ __forceinline__ Flagged then(Flagged later) const {
+    return {count + later.count, later.count > 0 ? later.last : last};
+  }
+};
+
+constexpr int rows_of_warp = 8,
+              block_warps = block_threads / warp_size;  // of 32 elements, of a warp
+constexpr int flags_tile = rows_of_warp * block_threads;
+
+struct Flags {
+  u32* rows;       // bit by bit
+  Flagged* tiles;  // of each tile, then of all before it; last of all
+  u32 n, tile_count;
+
+  __device__ __forceinline__ u32 row(int r) const {  // of the thread's warp
+    return (blockIdx.x * block_warps + threadIdx.x / warp_size) * rows_of_warp + r;
+  }
+  __device__ __forceinline__ u32 in_row(u32 row) const {
+    return row * warp_size < n ? rows[row] : 0;
+  }
+  __device__ __forceinline__ Flagged of_row(u32 row, u32 flags) const {
+    return {static_cast<u32>(__popc(flags)), row * warp_size + 31 - __clz(flags)};
+  }
+  // flag(r, i): whether the element has it; the work of all threads.
+  template <class Flag>
+  __device__ __forceinline__ void find(Flag&& flag) const {
+    Flagged all{};
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; ++r) {
+      const u32 at = row(r), i = at * warp_size + threadIdx.x % warp_size;
+      const bool has = flag(r, i);  // of all lanes
+      const u32 flags = __ballot_sync(whole_warp, has && i < n);
+      if (threadIdx.x % warp_size == 0 && at * warp_size < n) rows[at] = flags;
+      all = all.then(of_row(at, flags));
+    }
+    __shared__ Flagged of_warp[block_warps];
+    of_warp[threadIdx.x / warp_size] = all;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (int w = 1; w < block_warps; ++w) of_warp[0] = of_warp[0].then(of_warp[w]);
+    tiles[blockIdx.x] = of_warp[0];
+  }
+  // use(i, has, before) for the thread's elements: whether i has the flag, and those before it that
+  // have it.
+  template <class Use>
+  __device__ __forceinline__ void each(Use&& use) const {
+    const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+    __shared__ Flagged of_warp[block_warps];
+    u32 flags[rows_of_warp];
+    Flagged all{};
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; ++r) {
+      flags[r] = in_row(row(r));
+      all = all.then(of_row(row(r), flags[r]));
+    }
+    of_warp[warp] = all;
+    __syncthreads();
+    Flagged before = tiles[blockIdx.x];
+    for (int other = 0; other < warp; ++other) before = before.then(of_warp[other]);
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; ++r) {
+      const u32 at = row(r), i = at * warp_size + lane;
+      const Flagged left = before.then(of_row(at, flags[r] & ((1u << lane) - 1)));
+      if (i < n) use(i, (flags[r] >> lane & 1) != 0, left);
+      before = before.then(of_row(at, flags[r]));
+    }
+  }
+};
+
+__global__ void __launch_bounds__(many_threads) scan_flags(const __grid_constant__ Flags f) {
+  __shared__ Flagged of_warp[warp_size];
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  const auto scan_warp = [&](Flagged flagged) {
+#pragma unroll
+    for (int d = 1; d < warp_size; d *= 2) {
+      const Flagged before = from_lane(flagged, max(lane - d, 0));
+      if (lane >= d) flagged = before.then(flagged);
+    }
+    return flagged;
+  };
+  Flagged all{};
+  for (u32 first = 0; first < f.tile_count; first += many_threads) {
+    const u32 tile = first + threadIdx.x;
+    const Flagged flagged = scan_warp(tile < f.tile_count ? f.tiles[tile] : Flagged{});
+    if (lane == warp_size - 1) of_warp[warp] = flagged;
+    __syncthreads();
+    const Flagged warps = scan_warp(of_warp[lane]);
+    Flagged before = all;
+    const Flagged other_warps = from_lane(warps, max(warp - 1, 0));
+    if (warp > 0) before = before.then(other_warps);
+    const Flagged others = from_lane(flagged, max(lane - 1, 0));
+    if (lane > 0) before = before.then(others);
+    if (tile < f.tile_count) f.tiles[tile] = before;
+    all = all.then(from_lane(warps, warp_size - 1));
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) f.tiles[f.tile_count] = all;
+}
+
+struct FlagMemory {
+  Flags flags;
+  Scratch rows, tiles;
+
+  explicit FlagMemory(std::int64_t n)
+      : rows(static_cast<std::size_t>((n - 1) / warp_size + 1) * sizeof(u32)),
+        tiles(static_cast<std::size_t>((n - 1) / flags_tile + 2) * sizeof(Flagged)) {
+    flags = {rows.as<u32>(), tiles.as<Flagged>(), static_cast<u32>(n),
+             static_cast<u32>((n - 1) / flags_tile + 1)};
+  }
+  void scan(const char* verb) const {
+    scan_flags<<<1, many_threads, 0, stream()>>>(flags);
+    check_launch(verb);
+  }
+};
+
 // ---- radix sorts --------------------------------------------------------------------------------
 
 template <class K>
@@ -147,24 +313,29 @@ struct Buffer {  // a pair of arrays, of which one is current
   K* current() { return both.Current(); }
 };
 
+// run(memory, bytes) of CUB, which says how many bytes it needs when it is given none.
+template <class Run>
+void with_memory(Run&& run, const char* verb) {
+  std::size_t bytes = 0;
+  check(run(nullptr, bytes), verb);
+  const Scratch memory(bytes);
+  check(run(memory.as(), bytes), verb);
+}
+
 template <class K>
 void sort_keys(Buffer<K>& keys, std::int64_t n, int bits) {
-  std::size_t bytes = 0;
-  check(cub::DeviceRadixSort::SortKeys(nullptr, bytes, keys.both, n, 0, bits, stream()), "sort");
-  const Scratch memory(bytes);
-  check(cub::DeviceRadixSort::SortKeys(memory.as(), bytes, keys.both, n, 0, bits, stream()),
-        "sort");
+  const auto run = [&](void* memory, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeys(memory, bytes, keys.both, n, 0, bits, stream());
+  };
+  with_memory(run, "sort");
 }
 template <class K>
 void sort_pairs(Buffer<K>& keys, Buffer<u32>& order, std::int64_t n, int bits) {
-  std::size_t bytes = 0;
-  check(
-      cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys.both, order.both, n, 0, bits, stream()),
-      "argsort");
-  const Scratch memory(bytes);
-  check(cub::DeviceRadixSort::SortPairs(memory.as(), bytes, keys.both, order.both, n, 0, bits,
-                                        stream()),
-        "argsort");
+  const auto run = [&](void* memory, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.both, order.both, n, 0, bits,
+                                           stream());
+  };
+  with_memory(run, "argsort");
 }
 
 // Contiguous lines of `length` elements.
@@ -183,53 +354,125 @@ struct Lines {
   }
 };
 
-template <class T, class K>
-void sort_values(const Lines& lines, char* out) {
-  constexpr int bits = 8 * sizeof(memory_t<T>);
-  if constexpr (!ops::same_type_v<T, Boolean>) {
-    if (lines.line_bits() == 0 && lines.data != out) {  // integers are keys as they are
-      const auto run = [&](void* memory, std::size_t& bytes) {
-        const auto* const from = reinterpret_cast<const T*>(lines.data);
-        T* const to = reinterpret_cast<T*>(out);
-        check(lines.descending ? cub::DeviceRadixSort::SortKeysDescending(
-                                     memory, bytes, from, to, lines.n, 0, bits, stream())
-                               : cub::DeviceRadixSort::SortKeys(memory, bytes, from, to, lines.n, 0,
-                                                                bits, stream()),
-              "sort");
-      };
-      std::size_t bytes = 0;
-      run(nullptr, bytes);
-      const Scratch memory(bytes);
-      return run(memory.as(), bytes);
+// Integers backwards: of those that are equal one is like the other.
+template <class T>
+struct Reverse {
+  const T* in;
+  T* out;
+  i64 n;
+  __device__ void operator()(i64 i) const { out[i] = in[n - 1 - i]; }
+};
+
+// One line, which no result overlaps, of integers or, in either direction, of floats. CUB takes
+// their zeros for equal, but NaN with a sign for what lies beyond infinity.
+template <class T>
+void sort_line(const T* in, std::int64_t n, bool descending, T* out) {
+  constexpr int bits = 8 * sizeof(T);
+  const auto run = [&](void* memory, std::size_t& bytes) {
+    if constexpr (ops::is_float_v<T>) {
+      if (descending) {
+        return cub::DeviceRadixSort::SortKeysDescending(memory, bytes, in, out, n, 0, bits,
+                                                        stream());
+      }
+    }
+    return cub::DeviceRadixSort::SortKeys(memory, bytes, in, out, n, 0, bits, stream());
+  };
+  with_memory(run, "sort");
+}
+template <class T>
+void sort_integers(const Lines& lines, T* out) {
+  const T* const in = reinterpret_cast<const T*>(lines.data);
+  if (!lines.descending && in != out) return sort_line(in, lines.n, false, out);
+  const Scratch sorted(static_cast<std::size_t>(lines.n) * sizeof(T));
+  sort_line(in, lines.n, false, sorted.as<T>());
+  if (lines.descending) {
+    run_for_each(lines.n, Reverse<T>{sorted.as<const T>(), out, lines.n}, "sort");
+  } else {
+    check(cudaMemcpyAsync(out, sorted.as(), static_cast<std::size_t>(lines.n) * sizeof(T),
+                          cudaMemcpyDeviceToDevice, stream()),
+          "sort");
+  }
+}
+
+// NaN stay in their order with the bits they have. CUB puts them at both ends, by their bits: the
+// numbers between them are moved, and they are taken from the line once more.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    find_nans(const __grid_constant__ Flags f, const T* in, const T* sorted) {
+  const bool none = sorted[0] == sorted[0] && sorted[f.n - 1] == sorted[f.n - 1];
+  f.find([&](int, u32 i) {
+    if (none || i >= f.n) return false;
+    const T x = in[i];
+    return x != x;
+  });
+}
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    join_nans(const __grid_constant__ Flags f, const T* in, const T* sorted, T* out) {
+  __shared__ u32 front;  // NaN before the numbers
+  const u32 nans = f.tiles[f.tile_count].count, numbers = f.n - nans;
+  if (threadIdx.x == 0) {
+    const T first = sorted[0];
+    front = 0;
+    for (u32 size = first != first ? nans : 0; size > 0;) {
+      const u32 half = (size + 1) / 2;
+      const T x = sorted[front + half - 1];
+      if (x != x && signbit(x) == signbit(first)) front += half;
+      size -= half;
     }
   }
-  Buffer<K> keys(lines.n);
-  run_for_each(lines.n, lines.keys<T, K>(keys.current(), nullptr, lines.line_bits() > 0), "sort");
-  sort_keys(keys, lines.n, bits + lines.line_bits());
-  run_for_each(
-      lines.n,
-      TakeValues<T, K>{keys.current(), reinterpret_cast<memory_t<T>*>(out), lines.descending},
-      "sort");
+  __syncthreads();
+  f.each([&](u32 i, bool is_nan, Flagged before) {
+    if (i < numbers) out[i] = sorted[front + i];
+    if (is_nan) out[numbers + before.count] = in[i];
+  });
+}
+template <class T>
+void sort_floats(const Lines& lines, T* out) {
+  const T* in = reinterpret_cast<const T*>(lines.data);
+  const auto bytes = static_cast<std::size_t>(lines.n) * sizeof(T);
+  const Scratch sorted(bytes);
+  sort_line(in, lines.n, lines.descending, sorted.as<T>());
+  std::optional<Scratch> kept;
+  if (in == out) {
+    kept.emplace(bytes);
+    check(cudaMemcpyAsync(kept->as(), in, bytes, cudaMemcpyDeviceToDevice, stream()), "sort");
+    in = kept->as<const T>();
+  }
+  const FlagMemory nans(lines.n);
+  const unsigned blocks = nans.flags.tile_count;
+  find_nans<<<blocks, block_threads, 0, stream()>>>(nans.flags, in, sorted.as<const T>());
+  check_launch("sort");
+  nans.scan("sort");
+  join_nans<<<blocks, block_threads, 0, stream()>>>(nans.flags, in, sorted.as<const T>(), out);
+  check_launch("sort");
+}
+
+// Lines of less than 64 bits, whose keys stand below the line.
+template <class T>
+void sort_values(const Lines& lines, char* out) {
+  Buffer<u64> keys(lines.n);
+  run_for_each(lines.n, lines.keys<T>(keys.current(), nullptr, true), "sort");
+  sort_keys(keys, lines.n, 8 * sizeof(memory_t<T>) + lines.line_bits());
+  run_for_each(lines.n,
+               TakeValues<T>{keys.current(), reinterpret_cast<memory_t<T>*>(out), lines.descending},
+               "sort");
 }
 
 // The same of floats, which travel beside their keys: zeros keep their signs and NaN their bits.
-template <class T, class K>
+template <class T>
 void sort_beside_keys(const Lines& lines, char* out) {
   using M = memory_t<T>;
   const auto n = static_cast<std::size_t>(lines.n);
-  const Scratch keys(n * sizeof(K)), sorted(n * sizeof(K));
-  run_for_each(lines.n, lines.keys<T, K>(keys.as<K>(), nullptr, lines.line_bits() > 0), "sort");
+  const Scratch keys(n * sizeof(u64)), sorted(n * sizeof(u64));
+  run_for_each(lines.n, lines.keys<T>(keys.as<u64>(), nullptr, true), "sort");
   const auto run = [&](void* memory, std::size_t& bytes) {
-    check(cub::DeviceRadixSort::SortPairs(memory, bytes, keys.as<const K>(), sorted.as<K>(),
-                                          reinterpret_cast<const M*>(lines.data),
-                                          reinterpret_cast<M*>(out), lines.n, 0,
-                                          int(8 * sizeof(M)) + lines.line_bits(), stream()),
-          "sort");
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.as<const u64>(), sorted.as<u64>(),
+                                           reinterpret_cast<const M*>(lines.data),
+                                           reinterpret_cast<M*>(out), lines.n, 0,
+                                           int(8 * sizeof(M)) + lines.line_bits(), stream());
   };
-  std::size_t bytes = 0;
-  run(nullptr, bytes);
-  const Scratch memory(bytes);
-  run(memory.as(), bytes);
+  with_memory(run, "sort");
 }
 
 // The order of all elements: by line, then by value.
@@ -273,6 +516,16 @@ void dispatch_kernel_type(DType d, F&& f) {
   }
 }
 
+// Of dtypes that are not complex.
+KeyRule<u64> rule_of(DType dtype, bool descending) {
+  KeyRule<u64> rule{};
+  dispatch_kernel_type(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (!ops::is_complex_v<T>) rule = rule_of<T>(descending).template with<u64>();
+  });
+  return rule;
+}
+
 void find_order(DType dtype, const Lines& lines, Buffer<u32>& order) {
   dispatch_kernel_type(dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -290,8 +543,11 @@ void find_order(DType dtype, const Lines& lines, Buffer<u32>& order) {
 
 // ---- short lines --------------------------------------------------------------------------------
 
-// A block sorts a tile by merging: whole lines, or a run of one that other runs are merged with.
-constexpr int tile_items = 8, tile = block_threads * tile_items;
+// A block sorts a tile by a bitonic network: lines, each in as many places as the next power of
+// two, or a run of one that other runs are merged with.
+constexpr int item_log2 = 3, tile_log2 = 11;  // of a thread, of a block
+constexpr int tile_items = 1 << item_log2, tile = 1 << tile_log2;
+static_assert(block_threads * tile_items == tile);
 constexpr int most_runs = 16;
 
 struct TileSort {
@@ -300,106 +556,189 @@ struct TileSort {
   u64* keys;   // of runs, else null
   i64 n;       // elements of all lines
   i64 length;  // of a line
-  u32 lines;   // of a tile
+  i64 lines;
+  int line_log2;  // places of a line, or run, in a tile
   Divisor runs, line;
-  DType dtype;
-  bool descending, positions;
+  KeyRule<u64> rule;
+  int itemsize;
+  bool positions;
 };
 
-struct LinedKey {
-  u64 key;
-  u32 line;
-};
-struct KeyOrder {
-  __device__ __forceinline__ bool operator()(u64 a, u64 b) const { return a < b; }
-  __device__ __forceinline__ bool operator()(const LinedKey& a, const LinedKey& b) const {
-    return a.line < b.line || (a.line == b.line && a.key < b.key);
+// What is sorted: keys of 32 or of 64 bits, alone or above their elements' places in the line.
+struct PlacedKey {
+  u32 low, high, place;
+  __device__ __forceinline__ u64 key() const { return u64{high} << 32 | low; }
+  __device__ __forceinline__ bool operator<(const PlacedKey& other) const {
+    return key() < other.key() || (key() == other.key() && place < other.place);
   }
 };
+template <class U, bool Placed>
+struct Sorted {
+  using type = U;
+  static __device__ __forceinline__ type made(U key, u32 /*place*/) { return key; }
+  static __device__ __forceinline__ U key(type x) { return x; }
+  static __device__ __forceinline__ u32 place(type /*x*/) { return 0; }
+};
+template <>
+struct Sorted<u32, true> {
+  using type = u64;
+  static __device__ __forceinline__ type made(u32 key, u32 place) { return u64{key} << 32 | place; }
+  static __device__ __forceinline__ u32 key(type x) { return static_cast<u32>(x >> 32); }
+  static __device__ __forceinline__ u32 place(type x) { return static_cast<u32>(x); }
+};
+template <>
+struct Sorted<u64, true> {
+  using type = PlacedKey;
+  static __device__ __forceinline__ type made(u64 key, u32 place) {
+    return {u32(key), u32(key >> 32), place};
+  }
+  static __device__ __forceinline__ u64 key(type x) { return x.key(); }
+  static __device__ __forceinline__ u32 place(type x) { return x.place; }
+};
 
-__device__ __noinline__ u64 key_of_bits(DType dtype, u64 bits, bool descending) {
-  u64 key = 0;
-  switch_dtype(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (!ops::is_complex_v<T>) {
-      using M = memory_t<T>;
-      using U = typename ops::ints_of_width<sizeof(M)>::u;
-      key = key_of<T>(ops::bit_cast<M>(U(bits)), descending);
-    }
-  });
-  return key;
+template <class K>
+__device__ __forceinline__ void put_in_order(K& a, K& b, bool ascending) {
+  const bool swaps = (b < a) == ascending;
+  const K first = swaps ? b : a;
+  b = swaps ? a : b;
+  a = first;
 }
 
-// U: the items' bits. K: keys, those below 64 bits under their line in the tile.
-template <class U, class K>
-__global__ void __launch_bounds__(block_threads) sort_tiles(const __grid_constant__ TileSort t) {
-  using Sort = cub::BlockMergeSort<K, block_threads, tile_items, u32>;
-  __shared__ union {
-    typename Sort::TempStorage sort;
-    u64 keys[tile];
-    u32 order[tile];
-  } shared;
-  const u32 line = t.runs.divide(blockIdx.x), run = blockIdx.x - line * t.runs.divisor;
-  const i64 begin = i64(line) * t.length * t.lines, first = begin + i64(run) * tile;
-  const i64 end = min(t.n, begin + t.length * t.lines);
-  const int count = static_cast<int>(min(i64(tile), end - first));
-  const U* const in = reinterpret_cast<const U*>(t.in) + first;
+// Sorts each 2^line_log2 places; a thread has places next to each other. `exchange` has room for a
+// tile.
+template <class K>
+__device__ __forceinline__ void sort_network(K (&x)[tile_items], int line_log2, K* exchange) {
+  const u32 thread = threadIdx.x;
+#pragma unroll
+  for (int k = 1; k <= item_log2; ++k) {
+    if (k > line_log2) return;
+#pragma unroll
+    for (int b = k - 1; b >= 0; --b) {
+#pragma unroll
+      for (int i = 0; i < tile_items; ++i) {
+        const bool ascending =
+            k == line_log2 || (k < item_log2 ? i >> k & 1 : thread >> (k - item_log2) & 1) == 0;
+        if ((i >> b & 1) == 0) put_in_order(x[i], x[i | 1 << b], ascending);
+      }
+    }
+  }
+  for (int k = item_log2 + 1; k <= line_log2; ++k) {
+    const bool ascending = k == line_log2 || (thread >> (k - item_log2) & 1) == 0;
+    for (u32 across = 1u << (k - 1 - item_log2); across > 0; across /= 2) {
+      const bool least = ((thread & across) == 0) == ascending;
+      if (across >= warp_size) {
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < tile_items; ++i) exchange[i * block_threads + thread] = x[i];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < tile_items; ++i) {
+          const K other = exchange[i * block_threads + (thread ^ across)];
+          if ((other < x[i]) == least) x[i] = other;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < tile_items; ++i) {
+          const K other = from_lane(x[i], static_cast<int>((thread ^ across) % warp_size));
+          if ((other < x[i]) == least) x[i] = other;
+        }
+      }
+    }
+#pragma unroll
+    for (int b = item_log2 - 1; b >= 0; --b) {
+#pragma unroll
+      for (int i = 0; i < tile_items; ++i) {
+        if ((i >> b & 1) == 0) put_in_order(x[i], x[i | 1 << b], ascending);
+      }
+    }
+  }
+}
+
+// U: keys of up to 32 or of 64 bits. Placed: equal keys stay in their order, and places are known.
+template <class U, bool Placed>
+__global__ void __launch_bounds__(block_threads, 4) sort_tiles(const __grid_constant__ TileSort t) {
+  using S = Sorted<U, Placed>;
+  using K = typename S::type;
+  constexpr int spread = tile + tile / tile_items;  // over the banks
+  __shared__ __align__(16) unsigned char shared_bytes[spread * sizeof(K)];
+  K* const shared = reinterpret_cast<K*>(shared_bytes);
+  const KeyRule<U> rule = t.rule.template with<U>();
+  const u32 group = t.runs.divide(blockIdx.x), run = blockIdx.x - group * t.runs.divisor;
+  const i64 first_line = i64(group) << (tile_log2 - t.line_log2);
+  const i64 first = first_line * t.length + i64(run) * tile;
+  const int length = static_cast<int>(min(i64(tile), t.length - i64(run) * tile));
+  // A thread reads and writes places of one line, which the threads of that line share by turns;
+  // or, of the shortest lines, places next to each other.
+  const int turn_log2 = t.line_log2 - item_log2;
+  u32 at[tile_items], place[tile_items];  // in the tile, in the line
+  i64 element[tile_items];
+  bool inside[tile_items];
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) {
+    if (turn_log2 > 0) {
+      place[i] = static_cast<u32>(i) << turn_log2 | (threadIdx.x & ((1u << turn_log2) - 1));
+      at[i] = threadIdx.x >> turn_log2 << t.line_log2 | place[i];
+    } else {
+      at[i] = threadIdx.x * tile_items + i;
+      place[i] = at[i] & ((1u << t.line_log2) - 1);
+    }
+    const u32 line = at[i] >> t.line_log2;
+    element[i] = first + line * t.length + place[i];
+    inside[i] = place[i] < static_cast<u32>(length) && first_line + line < t.lines;
+  }
+  K x[tile_items];
   U bits[tile_items];
-  K keys[tile_items];
-  u32 order[tile_items];
+  with_items<U>(t.itemsize, [&](auto item) {
 #pragma unroll
-  for (int i = 0; i < tile_items; ++i) {
-    order[i] = threadIdx.x * tile_items + i;
-    bits[i] = in[min(static_cast<int>(order[i]), count - 1)];
-  }
-#pragma unroll
-  for (int i = 0; i < tile_items; ++i) {
-    const u64 key = key_of_bits(t.dtype, bits[i], t.descending);
-    const u32 at = t.lines > 1 ? t.line.divide(order[i]) : 0;
-    if constexpr (ops::same_type_v<K, LinedKey>) {
-      keys[i] = {key, at};
-    } else if constexpr (sizeof(U) < 8) {
-      keys[i] = u64(at) << 32 | key;
-    } else {
-      keys[i] = key;
+    for (int i = 0; i < tile_items; ++i) {
+      bits[i] = inside[i] ? reinterpret_cast<const decltype(item)*>(t.in)[element[i]] : U(0);
     }
+  });
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) {
+    x[i] = S::made(inside[i] ? rule.key(bits[i]) : U(~U(0)), place[i]);
   }
-  K greatest;
-  memset(&greatest, 0xff, sizeof greatest);
-  Sort(shared.sort).StableSort(keys, order, KeyOrder(), count, greatest);
+  sort_network(x, t.line_log2, shared);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) shared[threadIdx.x * (tile_items + 1) + i] = x[i];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < tile_items; ++i) x[i] = shared[at[i] + (at[i] >> item_log2)];
   if (t.keys) {
-    if constexpr (ops::same_type_v<K, u64>) {
-      __syncthreads();
 #pragma unroll
-      for (int i = 0; i < tile_items; ++i) shared.keys[threadIdx.x * tile_items + i] = keys[i];
-      __syncthreads();
-      for (int i = threadIdx.x; i < count; i += block_threads) t.keys[first + i] = shared.keys[i];
+    for (int i = 0; i < tile_items; ++i) {
+      if (inside[i]) t.keys[element[i]] = S::key(x[i]);
     }
   }
-  __syncthreads();
+  if (Placed && t.positions) {
 #pragma unroll
-  for (int i = 0; i < tile_items; ++i) shared.order[threadIdx.x * tile_items + i] = order[i];
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < tile_items; ++i) {
-    const int at = i * block_threads + threadIdx.x;
-    order[i] = at < count ? shared.order[at] : 0;
-    bits[i] = in[order[i]];
-  }
-  __syncthreads();  // in may be out
-#pragma unroll
-  for (int i = 0; i < tile_items; ++i) {
-    const int at = i * block_threads + threadIdx.x;
-    if (at >= count) continue;
-    if (!t.positions) {
-      reinterpret_cast<U*>(t.out)[first + at] = bits[i];
-    } else if (t.keys) {
-      reinterpret_cast<u32*>(t.out)[first + at] = run * tile + order[i];
-    } else {
-      const u32 before = t.lines > 1 ? t.line.divide(order[i]) * t.line.divisor : 0;
-      reinterpret_cast<i64*>(t.out)[first + at] = order[i] - before;
+    for (int i = 0; i < tile_items; ++i) {
+      if (!inside[i]) continue;
+      if (t.keys) {
+        reinterpret_cast<u32*>(t.out)[element[i]] = run * tile + S::place(x[i]);
+      } else {
+        reinterpret_cast<i64*>(t.out)[element[i]] = S::place(x[i]);
+      }
     }
+    return;
   }
+  with_items<U>(t.itemsize, [&](auto item) {
+    using Item = decltype(item);
+#pragma unroll
+    for (int i = 0; i < tile_items; ++i) {
+      bool one_of_several = false;
+      bits[i] = rule.bits(S::key(x[i]), one_of_several);
+      if (Placed && one_of_several && inside[i]) {
+        bits[i] = reinterpret_cast<const Item*>(t.in)[element[i] - place[i] + S::place(x[i])];
+      }
+    }
+    __syncthreads();  // in may be out
+#pragma unroll
+    for (int i = 0; i < tile_items; ++i) {
+      if (inside[i]) reinterpret_cast<Item*>(t.out)[element[i]] = Item(bits[i]);
+    }
+  });
 }
 
 // An element's place is the number of elements before it in the runs of its line. Of equal ones
@@ -446,12 +785,14 @@ bool sort_short_lines(DType dtype, const Lines& lines, char* out, bool positions
   t.keys = nullptr;
   t.n = lines.n;
   t.length = lines.length;
-  t.lines = static_cast<u32>(std::max<std::int64_t>(tile / lines.length, 1));
+  t.lines = lines.n / lines.length;
+  t.line_log2 =
+      std::min<int>(tile_log2, std::bit_width(static_cast<std::uint64_t>(lines.length - 1)));
   t.runs = Divisor(static_cast<u32>(runs));
   t.line = lines.line();
-  t.dtype = dtype;
-  t.descending = lines.descending;
+  t.itemsize = size;
   t.positions = positions;
+  t.rule = rule_of(dtype, lines.descending);
   std::optional<Scratch> keys, sorted;
   if (runs > 1) {
     keys.emplace(static_cast<std::size_t>(lines.n) * sizeof(u64));
@@ -459,40 +800,30 @@ bool sort_short_lines(DType dtype, const Lines& lines, char* out, bool positions
     t.keys = keys->as<u64>();
     t.out = sorted->as<char>();
   }
-  const std::int64_t groups = (lines.n / lines.length - 1) / t.lines + 1;
+  const std::int64_t groups = ((t.lines - 1) >> (tile_log2 - t.line_log2)) + 1;
   const char* const verb = positions ? "argsort" : "sort";
-  const auto blocks = static_cast<unsigned>(groups * runs);
-  const auto of_bits = [&](auto bits) {
-    using U = decltype(bits);
-    auto kernel = &sort_tiles<U, u64>;
-    if constexpr (sizeof(U) == 8) {
-      if (t.lines > 1) kernel = &sort_tiles<U, LinedKey>;
-    }
-    kernel<<<blocks, block_threads, 0, stream()>>>(t);
-    check_launch(verb);
-    if (runs == 1) return;
-    const auto threads = static_cast<unsigned>((lines.n - 1) / block_threads + 1);
-    if (positions) {
-      merge_runs<<<threads, block_threads, 0, stream()>>>(t, sorted->as<const u32>(),
-                                                          reinterpret_cast<i64*>(out));
-    } else {
-      merge_runs<<<threads, block_threads, 0, stream()>>>(t, sorted->as<const U>(),
-                                                          reinterpret_cast<U*>(out));
-    }
+  const bool placed = positions || t.rule.infinity > 0;
+  const auto kernel = size == 8 ? placed ? &sort_tiles<u64, true> : &sort_tiles<u64, false>
+                      : placed  ? &sort_tiles<u32, true>
+                                : &sort_tiles<u32, false>;
+  kernel<<<static_cast<unsigned>(groups * runs), block_threads, 0, stream()>>>(t);
+  check_launch(verb);
+  if (runs == 1) return true;
+  const auto merge = [&](auto item, auto* to) {
+    merge_runs<<<static_cast<unsigned>((lines.n - 1) / block_threads + 1), block_threads, 0,
+                 stream()>>>(t, sorted->as<const decltype(item)>(), to);
     check_launch(verb);
   };
-  switch (size) {
-    case 1:
-      of_bits(u8());
-      break;
-    case 2:
-      of_bits(u16());
-      break;
-    case 4:
-      of_bits(u32());
-      break;
-    default:
-      of_bits(u64());
+  if (positions) {
+    merge(u32(), reinterpret_cast<i64*>(out));
+  } else if (size == 8) {
+    merge(u64(), reinterpret_cast<u64*>(out));
+  } else if (size == 4) {
+    merge(u32(), reinterpret_cast<u32*>(out));
+  } else if (size == 2) {
+    merge(u16(), reinterpret_cast<u16*>(out));
+  } else {
+    merge(u8(), reinterpret_cast<u8*>(out));
   }
   return true;
 }
@@ -546,23 +877,23 @@ void sort(const Operand& in, int axis, bool descending, const Operand& out) {
     dispatch_kernel_type(in.dtype, [&](auto tag) {
       using T = decltype(tag);
       using M = memory_t<T>;
-      if constexpr (!ops::is_complex_v<T>) {
-        const auto run = [&](auto key) {
-          using K = decltype(key);
-          if constexpr (is_floating_item<M>) {
-            sort_beside_keys<T, K>(lines, to);
-          } else {
-            sort_values<T, K>(lines, to);
-          }
-        };
-        if (sizeof(M) < 8 && lines.line_bits() == 0) return run(u32());
-        if (sizeof(M) < 8 || lines.line_bits() == 0) return run(u64());
+      M* const result = reinterpret_cast<M*>(to);
+      if constexpr (ops::is_float_v<M>) {
+        if (lines.line_bits() == 0) return sort_floats(lines, result);
+      } else if constexpr (!ops::is_complex_v<T> && !is_floating_item<M>) {
+        if (lines.line_bits() == 0) return sort_integers(lines, result);
+      }
+      if constexpr (!ops::is_complex_v<T> && sizeof(M) < 8) {
+        if constexpr (is_floating_item<M>) {
+          return sort_beside_keys<T>(lines, to);
+        } else {
+          return sort_values<T>(lines, to);
+        }
       }
       Buffer<u32> order(lines.n);
       find_order(in.dtype, lines, order);
       run_for_each(lines.n,
-                   Permute<M>{reinterpret_cast<const M*>(lines.data), order.current(),
-                              reinterpret_cast<M*>(to)},
+                   Permute<M>{reinterpret_cast<const M*>(lines.data), order.current(), result},
                    "sort");
     });
   });
@@ -639,20 +970,19 @@ __global__ void __launch_bounds__(block_threads)
 }
 // The same of many values. Every search halves the same sizes, so a block keeps what its searches
 // compare with in their first steps: by step, then by the outcomes of those before.
-constexpr int many_threads = 1024, many_blocks = 2;  // of a multiprocessor
 template <class M>
 inline constexpr int kept_steps = 10;
 
 template <class M>
 __global__ void __launch_bounds__(many_threads, many_blocks)
-    search_many(const M* sorted, i64 n, const M* values, i64 count, i64* out, bool right) {
+    search_many(const M* sorted, u32 n, const M* values, i64 count, i64* out, bool right) {
   __shared__ __align__(16) unsigned char kept_bytes[((1 << kept_steps<M>)-1) * sizeof(M)];
   M* const kept = reinterpret_cast<M*>(kept_bytes);
   for (int i = threadIdx.x; i < (1 << kept_steps<M>)-1; i += many_threads) {
     const int step = 31 - __clz(i + 1);
-    i64 low = 0, size = n;
+    u32 low = 0, size = n;
     for (int s = step - 1; s >= 0; --s) {
-      const i64 half = (size + 1) / 2;
+      const u32 half = (size + 1) / 2;
       if ((i + 1) >> s & 1) low += half;
       size -= half;
     }
@@ -665,18 +995,18 @@ __global__ void __launch_bounds__(many_threads, many_blocks)
     const auto goes_on = [&](M element) {
       return right ? !before(value, element) : before(element, value);
     };
-    i64 low = 0, size = n;
+    u32 low = 0, size = n;
     u32 path = 1;
 #pragma unroll 4
     for (int s = 0; s < kept_steps<M>; ++s) {
-      const i64 half = (size + 1) / 2;
+      const u32 half = (size + 1) / 2;
       const bool on = goes_on(kept[path - 1]);
       if (on) low += half;
       path = 2 * path + on;
       size -= half;
     }
     while (size > 0) {
-      const i64 half = (size + 1) / 2;
+      const u32 half = (size + 1) / 2;
       if (goes_on(sorted[low + half - 1])) low += half;
       size -= half;
     }
@@ -730,9 +1060,10 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
     const auto* const in_order = reinterpret_cast<const M*>(sorted);
     const auto* const sought = reinterpret_cast<const M*>(wanted);
     const std::int64_t blocks = properties().multiprocessors * many_blocks;
-    if (!order && count >= blocks * many_threads && n >= 4 << kept_steps<M>) {
+    if (!order && count >= blocks * many_threads && n >= 4 << kept_steps<M> &&
+        n < std::int64_t{1} << 31) {
       search_many<<<static_cast<unsigned>(blocks), many_threads, 0, stream()>>>(
-          in_order, n, sought, count, places, right);
+          in_order, static_cast<u32>(n), sought, count, places, right);
     } else {
       const auto kernel = order ? &search<M, true> : &search<M, false>;
       kernel<<<blocks_for(count, block_threads * 4), block_threads, 0, stream()>>>(
@@ -741,6 +1072,241 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
     check_launch("searchsorted");
   });
   if (!direct) copy(result, out);
+  return true;
+}
+
+// ---- isin ---------------------------------------------------------------------------------------
+
+namespace {
+
+// Among so few values that every block keeps them, as a search tree: the middle one, those in the
+// middles of its halves, and so on.
+constexpr int tree_log2 = 12;
+
+struct Membership {
+  const char *elements, *sorted;
+  bool* out;
+  i64 count;
+  int n, steps;  // of the values; of a search
+  KeyRule<u64> rule;
+  int itemsize;
+  bool invert;
+};
+
+template <class U>
+__global__ void __launch_bounds__(many_threads, many_blocks)
+    find_members(const __grid_constant__ Membership m) {
+  extern __shared__ __align__(16) unsigned char tree_bytes[];
+  U* const tree = reinterpret_cast<U*>(tree_bytes);
+  constexpr int searches = 4;
+  constexpr U none = U(~U(0));  // in the tree's places that no value has
+  const KeyRule<U> rule = m.rule.template with<U>();
+  with_items<U>(m.itemsize, [&](auto item) {
+    using Item = decltype(item);
+    const auto* const sorted = reinterpret_cast<const Item*>(m.sorted);
+    const auto* const elements = reinterpret_cast<const Item*>(m.elements);
+    for (int i = threadIdx.x + 1; i < 1 << m.steps; i += many_threads) {
+      const int level = 31 - __clz(i), below = m.steps - level;
+      const int rank = ((2 * (i - (1 << level)) + 1) << (below - 1)) - 1;
+      tree[i] = rank < m.n ? rule.key(sorted[rank]) : none;
+    }
+    const bool has_last = rule.key(sorted[m.n - 1]) == none;
+    __syncthreads();
+    const i64 step = i64(gridDim.x) * (many_threads * searches);
+    for (i64 begin = i64(blockIdx.x) * (many_threads * searches) + threadIdx.x; begin < m.count;
+         begin += step) {
+      U key[searches];
+      u32 path[searches];
+      bool found[searches];
+#pragma unroll
+      for (int e = 0; e < searches; ++e) {
+        key[e] = elements[min(begin + e * many_threads, m.count - 1)];
+      }
+#pragma unroll
+      for (int e = 0; e < searches; ++e) {
+        key[e] = rule.key(key[e]);
+        path[e] = 1;
+        found[e] = false;
+      }
+      for (int s = 0; s < m.steps; ++s) {
+#pragma unroll
+        for (int e = 0; e < searches; ++e) {
+          const U node = tree[path[e]];
+          found[e] |= node == key[e];
+          path[e] = 2 * path[e] + (node < key[e]);
+        }
+      }
+#pragma unroll
+      for (int e = 0; e < searches; ++e) {
+        const i64 at = begin + e * many_threads;
+        if (key[e] == none) found[e] = has_last;
+        if (rule.infinity > 0 && key[e] == rule.all) found[e] = false;  // NaN
+        if (at < m.count) m.out[at] = found[e] != m.invert;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+bool isin(const Operand& elements, const Operand& sorted, bool invert, const Operand& out) {
+  const std::int64_t n = sorted.layout->size;
+  if (is_complex(elements.dtype) || n == 0 || n >= 1 << tree_log2) return false;
+  Array elements_holder, sorted_holder;
+  Membership m;
+  m.elements = made_contiguous(elements, elements_holder);
+  m.sorted = made_contiguous(sorted, sorted_holder);
+  m.out = reinterpret_cast<bool*>(out.data);
+  m.count = elements.layout->size;
+  m.n = static_cast<int>(n);
+  m.steps = std::bit_width(static_cast<std::uint64_t>(n));
+  m.rule = rule_of(elements.dtype, false);
+  m.itemsize = itemsize(elements.dtype);
+  m.invert = invert;
+  const bool wide = m.itemsize == 8;
+  const auto kernel = wide ? &find_members<u64> : &find_members<u32>;
+  const std::int64_t most = std::int64_t{properties().multiprocessors} * many_blocks;
+  const std::int64_t blocks = std::min((m.count - 1) / many_threads + 1, most);
+  const std::size_t bytes = (wide ? sizeof(u64) : sizeof(u32)) << m.steps;
+  kernel<<<static_cast<unsigned>(blocks), many_threads, bytes, stream()>>>(m);
+  check_launch("isin");
+  return true;
+}
+
+// ---- unique -------------------------------------------------------------------------------------
+
+namespace {
+
+// The sorted elements, of which those that begin runs of equal ones have flags.
+struct FindRuns {
+  Flags heads;
+  const char* elements;
+  const i64* order;   // of the elements, or null: they are sorted
+  KeyRule<u64> rule;  // of the parts of elements
+  int itemsize;       // of the elements
+};
+
+// U: the keys of an element, or of each of its parts.
+template <class U, int Parts>
+__global__ void __launch_bounds__(block_threads) find_heads(const __grid_constant__ FindRuns f) {
+  const KeyRule<U> rule = f.rule.template with<U>();
+  const int lane = threadIdx.x % warp_size;
+  const u32 n = f.heads.n, begin = f.heads.row(0) * warp_size;
+  U keys[rows_of_warp][Parts], first[Parts];  // and before the warp's first
+  with_items<U>(f.itemsize / Parts, [&](auto item) {
+    const auto* const in = reinterpret_cast<const decltype(item)*>(f.elements);
+    i64 at[rows_of_warp], before = begin == 0 ? 0 : min(begin, n) - 1;
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; ++r) {
+      const u32 i = min(begin + r * warp_size + lane, n - 1);
+      at[r] = f.order ? f.order[i] : i;
+    }
+    if (f.order) before = f.order[before];
+#pragma unroll
+    for (int p = 0; p < Parts; ++p) {
+      first[p] = rule.key(in[before * Parts + p]);
+#pragma unroll
+      for (int r = 0; r < rows_of_warp; ++r) keys[r][p] = rule.key(in[at[r] * Parts + p]);
+    }
+  });
+  f.heads.find([&](int r, u32 i) {
+    bool head = i == 0;
+#pragma unroll
+    for (int p = 0; p < Parts; ++p) {
+      U before = from_lane(keys[r][p], max(lane - 1, 0));
+      const U above = r > 0 ? from_lane(keys[max(r - 1, 0)][p], warp_size - 1) : first[p];
+      if (lane == 0) before = above;
+      head |= keys[r][p] != before || (rule.infinity > 0 && before == rule.all);  // NaN
+    }
+    return head;
+  });
+}
+
+struct WriteRuns {
+  FindRuns runs;
+  char* values;
+  i64 *indices, *inverse, *counts;  // or null
+};
+
+__global__ void __launch_bounds__(block_threads) write_runs(const __grid_constant__ WriteRuns w) {
+  const FindRuns& f = w.runs;
+  const u32 n = f.heads.n;
+  f.heads.each([&](u32 i, bool head, Flagged before) {
+    const i64 at = f.order ? f.order[i] : i;
+    const u32 run = before.count - !head;
+    if (head) {
+      const char* const from = f.elements + at * f.itemsize;
+      char* const to = w.values + i64(run) * f.itemsize;
+      switch (f.itemsize) {
+        case 1:
+          *to = *from;
+          break;
+        case 2:
+          *reinterpret_cast<u16*>(to) = *reinterpret_cast<const u16*>(from);
+          break;
+        case 4:
+          *reinterpret_cast<u32*>(to) = *reinterpret_cast<const u32*>(from);
+          break;
+        case 16:
+          reinterpret_cast<u64*>(to)[1] = reinterpret_cast<const u64*>(from)[1];
+          [[fallthrough]];
+        default:
+          *reinterpret_cast<u64*>(to) = *reinterpret_cast<const u64*>(from);
+      }
+      if (w.indices) w.indices[run] = at;
+      if (w.counts && run > 0) w.counts[run - 1] = i - before.last;
+    }
+    if (w.inverse) w.inverse[at] = run;
+    if (w.counts && i == n - 1) w.counts[run] = n - (head ? i : before.last);
+  });
+}
+
+}  // namespace
+
+bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out) {
+  if (x.size() == 0 || x.size() > (std::int64_t{1} << 31) - 1) return false;
+  FindRuns f;
+  Array sorted, order;
+  f.order = nullptr;
+  if (indices || inverse) {
+    order = scratch_array(DType::int64, x.shape());
+    argsort(x, 0, false, order);
+    f.order = order.data_as<i64>();
+    sorted = x;
+  } else {
+    sorted = scratch_array(x.dtype, x.shape());
+    sort(x, 0, false, sorted);
+  }
+  f.elements = sorted.data();
+  const FlagMemory heads(x.size());
+  f.heads = heads.flags;
+  f.itemsize = x.itemsize();
+  const bool parts = is_complex(x.dtype);
+  f.rule = rule_of(parts ? real_dtype(x.dtype) : x.dtype, false);
+  const bool wide = f.itemsize == (parts ? 16 : 8);
+  const auto kernel = parts  ? wide ? &find_heads<u64, 2> : &find_heads<u32, 2>
+                      : wide ? &find_heads<u64, 1>
+                             : &find_heads<u32, 1>;
+  const unsigned blocks = f.heads.tile_count;
+  kernel<<<blocks, block_threads, 0, stream()>>>(f);
+  check_launch("unique");
+  heads.scan("unique");
+  Flagged all;
+  check(cudaMemcpyAsync(&all, f.heads.tiles + blocks, sizeof all, cudaMemcpyDeviceToHost, stream()),
+        "a copy to the host");
+  check(cudaStreamSynchronize(stream()), "a copy to the host");
+  WriteRuns w{f, nullptr, nullptr, nullptr, nullptr};
+  out.values = scratch_array(x.dtype, {all.count});
+  w.values = out.values.data();
+  const auto made = [](Array& array, std::int64_t size) {
+    array = scratch_array(DType::int64, {size});
+    return array.data_as<i64>();
+  };
+  if (indices) w.indices = made(out.indices, all.count);
+  if (inverse) w.inverse = made(out.inverse, x.size());
+  if (counts) w.counts = made(out.counts, all.count);
+  write_runs<<<blocks, block_threads, 0, stream()>>>(w);
+  check_launch("unique");
   return true;
 }
 

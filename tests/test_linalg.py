@@ -356,6 +356,21 @@ def test_values_of_stacks_of_small_matrices(m, n, dtype):
     np.testing.assert_array_equal(shuffled, host(xp.linalg.eigvalsh(xp.asarray(a)))[order])
 
 
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize(
+    "shape", [(70, 1), (200, 3), (16, 2000), (3, 300, 60), (2, 129, 64), (1000, 5)]
+)
+def test_singular_values_of_tall_and_wide_matrices(dtype, shape):
+    a = random(np.random.default_rng(1), shape, dtype)
+    expected = np.linalg.svd(a, compute_uv=False)
+    close(xp.linalg.svdvals(xp.asarray(a)), expected, tolerance(a))
+    turned = xp.asarray(np.ascontiguousarray(np.swapaxes(a, -1, -2)))
+    close(xp.linalg.svdvals(turned), expected, tolerance(a))
+    a[-1, -1] = np.nan
+    with pytest.raises(xp.linalg.LinAlgError, match="NaN"):
+        xp.linalg.svdvals(xp.asarray(a))
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("function", [xp.linalg.eigvalsh, xp.linalg.svdvals])
 def test_small_matrices_that_are_not_finite_are_named(function, bad):
@@ -548,16 +563,16 @@ def test_cross_rounds_each_product_and_difference(dtype):
             a, b = (rng.integers(info.min, info.max, shape, dtype) for _ in range(2))
         else:
             a, b = (random(rng, shape, dtype) for _ in range(2))
-        b = np.flip(b, -1)
-        x, y = (np.moveaxis(v, axis, 0) for v in (a, b))
-        turns = [(1, 2), (2, 0), (0, 1)]
-        expected = np.stack([x[j] * y[k] - x[k] * y[j] for j, k in turns], axis)
-        result = host(xp.linalg.cross(xp.asarray(a), xp.asarray(b), axis=axis))
-        assert result.dtype == a.dtype
-        if np.dtype(dtype).kind == "c":
-            close(result, expected, 8 * eps(dtype))
-        else:
-            assert (result == expected).all()
+        for c in (b, np.flip(b, -1)):
+            x, y = (np.moveaxis(v, axis, 0) for v in (a, c))
+            turns = [(1, 2), (2, 0), (0, 1)]
+            expected = np.stack([x[j] * y[k] - x[k] * y[j] for j, k in turns], axis)
+            result = host(xp.linalg.cross(xp.asarray(a), xp.asarray(c), axis=axis))
+            assert result.dtype == a.dtype
+            if np.dtype(dtype).kind == "c":
+                close(result, expected, 8 * eps(dtype))
+            else:
+                assert (result == expected).all()
 
 
 def test_outer_multiplies_all_pairs():

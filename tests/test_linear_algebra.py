@@ -212,6 +212,27 @@ def test_many_vectors(dtype, n):
     assert xp.all(result == xp.vecdot(xp.asarray(a), xp.asarray(b)))
 
 
+@pytest.mark.parametrize("dtype", NUMERIC)
+@pytest.mark.parametrize("shape", [(100,), (3, 2000), (100_003,), (1500, 130)])
+def test_products_of_vectors_do_not_depend_on_their_layout(dtype, shape):
+    a, b = random(shape, dtype, 1), random(shape, dtype, 2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    result = xp.vecdot(x, y)
+    wide = np.result_type(dtype, "float64") if np.dtype(dtype).kind in "fc" else dtype
+    expected = (a.conj().astype(wide) * b).sum(-1, dtype=wide)
+    np.testing.assert_allclose(
+        np.asarray(result), expected.astype(dtype), rtol=1e-4, atol=1e-3 * shape[-1] ** 0.5
+    )
+    apart = xp.zeros((*shape, 2), dtype=x.dtype)[..., 0]
+    apart[...] = x
+    unaligned = xp.zeros((*shape[:-1], shape[-1] + 1), dtype=x.dtype)[..., 1:]
+    unaligned[...] = y
+    backwards = xp.flip(xp.asarray(np.ascontiguousarray(a[..., ::-1])), axis=-1)
+    columns = xp.matrix_transpose(xp.asarray(np.ascontiguousarray(a.T))) if a.ndim > 1 else x
+    for u, v in [(apart, y), (x, unaligned), (backwards, unaligned), (columns, y)]:
+        assert xp.all(xp.vecdot(u, v) == result)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [8191, 8192, 8193, 30_000, 100_003])
 def test_products_of_long_vectors(n, dtype):

@@ -54,6 +54,16 @@ def test_unique_of_large_arrays(dtype):
         check_unique(draw.array((400, 300), dtype))
 
 
+def test_unique_of_millions():
+    """More parts of the array than the threads of a block, few of which begin a run."""
+    n = 8500
+    a = np.repeat(np.arange(250, dtype=np.uint8), n)
+    with_counts, with_inverse = xp.unique_counts(ours(a)), xp.unique_inverse(ours(a))
+    same(with_counts.values, a[::n])
+    same(with_counts.counts, np.full(250, n))
+    same(with_inverse.inverse_indices, a.astype(np.int64))
+
+
 def test_nans_are_distinct_and_zeros_are_one():
     nan = float("nan")
     result = xp.unique_all(xp.asarray([nan, 0.0, nan, -0.0, 1.0]))
@@ -88,6 +98,15 @@ def test_isin_of_integers_up_to_the_ends_of_their_dtype(dtype):
         for among in [values, np.append(values, any_value[:1])]:
             same(xp.isin(ours(a), ours(among)), np.isin(a, among))
             same(xp.isin(ours(a), ours(among), invert=True), ~np.isin(a, among))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int64"])
+def test_isin_of_more_than_a_million(dtype):
+    """So many that a GPU's threads look for several."""
+    draw = Draw(7)
+    a = draw.numpy.integers(-9000, 9000, 1_300_000).astype(dtype)
+    among = draw.numpy.integers(-9000, 9000, 3000).astype(dtype)
+    same(xp.isin(ours(a), ours(among)), np.isin(a, among))
 
 
 def test_isin_promotes_and_takes_scalars():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cases import FLOATING, QUICK, USUAL, Case, Operand, Scale, counted, itemsize, side
+from ..cases import FLOATING, QUICK, USUAL, Case, Operand, Scale, counted, itemsize, side, torch
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -59,11 +59,14 @@ def cases(scale: Scale) -> Iterator[Case]:
                 {"x": Operand((length, length), dtype)},
                 reads=size // 2,
                 writes=size,
-                spelled={"PyTorch": statement.replace("k=", "diagonal=")},
+                spelled=torch(statement.replace("k=", "diagonal=")),
             )
+        # Grids that can be written to, as NumPy's; PyTorch's repeat one row or column.
         yield Case(
             "creation",
             "meshgrid",
             "xp.meshgrid(x, y, indexing='ij')",
             {"x": Operand((length,), dtype), "y": Operand((length,), dtype, high=2.0)},
+            writes=2 * size,
+            spelled=torch("[g.contiguous() for g in xp.meshgrid(x, y, indexing='ij')]"),
         )

@@ -258,9 +258,10 @@ class BlockLoop {
       if (constant_[k]) repeat_constant(k);
     }
     // A large result goes past the caches, by way of a block in L1; not where it overwrites an
-    // operand, whose lines have been fetched already.
-    streamed_ =
-        total_ * itemsize(operands[out_].memory) >= stream_from && plan.stride[out_][inner_] == 1;
+    // operand, whose lines have been fetched already, and later where arithmetic takes longer than
+    // the fetching of lines would.
+    const std::int64_t from = arithmetic > bytes_per_element_ ? 2 * stream_from : stream_from;
+    streamed_ = total_ * itemsize(operands[out_].memory) >= from && plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
     // Nor where it is small beside what is read: the pieces cost more than its lines.
     streamed_ &= bytes_per_element_ <= 16 * itemsize(operands[out_].memory);

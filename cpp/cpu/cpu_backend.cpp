@@ -72,7 +72,8 @@ class CpuBackend final : public Backend {
     cpu::compress(in, mask, out);
     return true;
   }
-  void scatter(const Operand& in, const Operand& offsets, const Operand& out) override {
+  void scatter(const Operand& in, const Operand& offsets, const OffsetRange&,
+               const Operand& out) override {
     cpu::scatter(in, offsets, out);
   }
   std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, std::int64_t n,
@@ -136,7 +137,8 @@ class CpuBackend final : public Backend {
             double scale) override {
     cpu::rfft(in, out, n, axis, inverse, scale);
   }
-  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) override {
+  void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale,
+             bool /*spent*/) override {
     cpu::irfft(in, out, axis, inverse, scale);
   }
 };

@@ -39,7 +39,8 @@ bool conditional(Reduction op) {
 
 // The reduction that combines partial results.
 Reduction continuation(Reduction op) {
-  const bool adds = op == Reduction::count_nonzero || op == Reduction::sum_squared_deviations;
+  const bool adds = op == Reduction::count_nonzero || op == Reduction::sum_magnitudes ||
+                    op == Reduction::sum_squared_deviations;
   return adds ? Reduction::sum : op;
 }
 

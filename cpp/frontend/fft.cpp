@@ -73,9 +73,9 @@ Array from_real(const Array& x, std::int64_t n, int axis, bool inverse, double s
   backend_of(x).rfft(x, out, n, axis, inverse, scale);
   return out;
 }
-Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
+Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale, bool spent) {
   const Array out = result_along(x, axis, n, n, real_dtype(x.dtype));
-  backend_of(x).irfft(x, out, axis, inverse, scale);
+  backend_of(x).irfft(x, out, axis, inverse, scale, spent);
   return out;
 }
 
@@ -104,7 +104,8 @@ Array one_to_real(const char* function, const Array& x, Length n, std::int64_t a
   const int axis = normalize_axis(axis_argument, x.ndim());
   const std::int64_t length = n.value_or(2 * (x.shape()[axis] - 1));
   check_length(function, "n", length, axis, x);
-  return to_real(z, length, axis, inverse, scale_of(norm, static_cast<double>(length), inverse));
+  return to_real(z, length, axis, inverse, scale_of(norm, static_cast<double>(length), inverse),
+                 false);
 }
 
 // The axes of a transform over several, as given (one may be named twice), and their lengths.
@@ -267,8 +268,10 @@ Array irfftn(const Array& x, const std::optional<Dims>& s, const std::optional<D
   const Grid grid = grid_of("irfftn", x, s, axes, true);
   check_some_axes("irfftn", grid);
   const int rest = grid.axes.size() - 1;
-  return to_real(several(z, false, grid, rest, true, 1), grid.lengths[rest],
-                 static_cast<int>(grid.axes[rest]), true, scale_of(norm, grid.size, true));
+  // The complex transforms have a last pass that can scale.
+  const double scale = scale_of(norm, grid.size, true);
+  return to_real(several(z, false, grid, rest, true, scale), grid.lengths[rest],
+                 static_cast<int>(grid.axes[rest]), true, rest > 0 ? 1 : scale, rest > 0);
 }
 
 Array fftfreq(std::int64_t n, double d, OptionalDType dtype, Device device) {

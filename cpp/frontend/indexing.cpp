@@ -3,6 +3,8 @@
 // their nonzero().
 #include "indexing.hpp"
 
+#include <numeric>
+
 namespace arrayx {
 
 namespace {
@@ -14,7 +16,8 @@ struct PickedAxis {
   Array index;
   std::int64_t size = 0, stride = 0;
   int axis = 0;
-  bool is_offset = false;  // from a mask: already element offsets, in bounds and not negative
+  bool is_position = false;  // from a mask: in bounds, not negative, no two equal, …
+  bool is_offset = false;    // … and element offsets already
 };
 
 struct Selection {
@@ -91,6 +94,7 @@ void add_mask(Selection& s, const Array& x, const Array& mask, int axis) {
     p.axis = as_one ? axis + rank - 1 : axis + d;
     p.stride = x.strides()[p.axis];
     p.size = as_one ? mask.size() : x.shape()[p.axis];
+    p.is_position = flat.ndim() == 1;
     p.is_offset = p.stride == 1;
     s.picked.push_back(std::move(p));
   }
@@ -208,6 +212,20 @@ Selection select(const Array& x, std::span<const IndexItem> key) {
   index_error("index ", bad, " is out of bounds for axis ", p.axis, " with size ", p.size);
 }
 
+// What these offsets are known to be; those of one mask are different.
+OffsetRange offset_range(const Selection& s, bool one_value) {
+  OffsetRange range;
+  range.step = 0;
+  for (const PickedAxis& p : s.picked) {
+    const std::int64_t reach = (p.size - 1) * p.stride;
+    (reach < 0 ? range.lowest : range.highest) += reach;
+    range.step = std::gcd(range.step, p.stride);
+  }
+  range.step = std::max<std::int64_t>(range.step, 1);
+  range.any_order = one_value || (s.picked.size() == 1 && s.picked[0].is_position);
+  return range;
+}
+
 // Where each index tuple's slab starts, relative to the slab of a Selection.
 Array offsets_of(const Selection& s, Device device) {
   if (s.picked.size() == 1 && s.picked[0].is_offset && s.picked[0].index.shape() == s.index_shape) {
@@ -235,7 +253,10 @@ void gather_into(const Array& slabs, const Selection& s, const Array& out) {
     if (done) return;
   }
   const Array offsets = offsets_of(s, slabs.device());
-  if (out.size() > 0) backend_of(slabs).gather(slabs, offsets, out);
+  // Of an axis without elements no index is right, which an engine may tell later.
+  const bool empty = std::any_of(s.picked.begin(), s.picked.end(),
+                                 [](const PickedAxis& p) { return p.size == 0; });
+  if (out.size() > 0 && !empty) backend_of(slabs).gather(slabs, offsets, out);
 }
 
 Array gathered(const Array& x, const Selection& s) {
@@ -386,13 +407,15 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
     return assign(target, fitted(*array, s.slab.shape));
   }
   const Dims shape = s.shape();
+  Array source;
+  if (!one_value) source = fitted(astype(*array, x.dtype, false), shape);
   const Array offsets = offsets_of(s, x.device());
-  Array source = scalar ? scalar_array(element, x.device()) : *array;
-  source = fitted(astype(source, x.dtype, false), shape);
   if (checked_size(shape) == 0) return;
+  const OffsetRange range = offset_range(s, one_value);
+  if (one_value) return backend_of(x).scatter(element, offsets, range, x.with(s.slab));
   if (may_overlap(x, source)) source = copy(source);
   source = source.with(index_first(source.layout, s.index_shape.size(), s.place));
-  backend_of(x).scatter(source, offsets, x.with(s.slab));
+  backend_of(x).scatter(source, offsets, range, x.with(s.slab));
 }
 
 Array take(const Array& x, const Array& indices, std::optional<std::int64_t> axis) {

@@ -234,21 +234,48 @@ struct Reduced {
   }
 };
 
+// The marks of the dimensions of a norm, and of that of parts().
+struct Marks {
+  bool flags[max_ndim + 1] = {};
+  std::size_t ndim;
+
+  Marks(const Array& x, const Reduced& r) : ndim(static_cast<std::size_t>(x.ndim())) {
+    for (std::int64_t a : r.axes) flags[a] = true;
+    flags[r.with_ones.size()] = true;
+  }
+  std::span<const bool> span() const { return {flags, ndim}; }
+};
+
+// What an engine has kernels for: sums of magnitudes, or the roots of sums of squares.
+std::optional<Array> engines_norm(const Array& x, const Reduced& r, bool squares) {
+  if (x.device().type == DeviceType::cpu) return std::nullopt;
+  const Array out = empty(r.kept, x.dtype, x.device());
+  if (!backend_of(x).norm(x, Marks(x, r).span(), squares, out)) return std::nullopt;
+  return out;
+}
+
 // Sums of squares of real x in dtype `accumulator`, of shape r.kept.
 Array sum_of_squares(const Array& x, const Reduced& r, DType accumulator) {
   const Array out = empty(r.kept, accumulator, x.device());
-  bool flags[max_ndim + 1] = {};
-  for (std::int64_t a : r.axes) flags[a] = true;
-  flags[r.with_ones.size()] = true;  // parts()
   const Array origin = zeros(r.kept, accumulator, x.device());
   const Operand center(origin);
-  backend_of(x).reduce(Reduction::sum_squared_deviations, accumulator, x,
-                       {flags, static_cast<std::size_t>(x.ndim())}, &center, out);
+  backend_of(x).reduce(Reduction::sum_squared_deviations, accumulator, x, Marks(x, r).span(),
+                       &center, out);
+  return out;
+}
+
+Array sum_of_magnitudes(const Array& input, const Reduced& r) {
+  const Array x = is_complex(input.dtype) ? apply(Op::abs, {input}) : input;
+  if (auto out = engines_norm(x, r, false)) return *out;
+  const Array out = empty(r.kept, x.dtype, x.device());
+  backend_of(x).reduce(Reduction::sum_magnitudes, wider_dtype(x.dtype), x, Marks(x, r).span(),
+                       nullptr, out);
   return out;
 }
 
 Array euclidean(const Array& input, const Reduced& r) {
   const Array x = is_complex(input.dtype) ? parts(input) : input;
+  if (auto out = engines_norm(x, r, true)) return *out;
   const DType wide = wider_dtype(x.dtype);
   Array squares = sum_of_squares(x, r, wide);
   if (x.dtype != wide) {  // the squares neither overflow nor vanish
@@ -283,9 +310,9 @@ Array norm(const Array& x, const Reduced& r, double order) {
   if (r.n == 0) return filled(r.kept, dtype, x.device(), order < 0 ? INFINITY : 0);
   if (order == 2) return euclidean(x, r);
   if (order == 0) return astype(count_nonzero(x, r.axes, false), dtype, false);
+  if (order == 1) return sum_of_magnitudes(x, r);
   Array size = apply(Op::abs, {x});
   if (std::isinf(order)) return order > 0 ? max(size, r.axes, false) : min(size, r.axes, false);
-  if (order == 1) return astype(sum(size, r.axes, wider_dtype(dtype), false), dtype, false);
   // Divided by the one that dominates, so that no power of it overflows or vanishes.
   size = astype(size, wider_dtype(dtype), false);
   const Array dominant = order > 0 ? max(size, r.axes, true) : min(size, r.axes, true);
@@ -542,14 +569,15 @@ Array cross(const Array& x1, const Array& x2, std::int64_t axis) {
   const auto component = [axis](const Array& x, int i) {
     return x.with(index_axis(x.layout, static_cast<int>(x.ndim() + axis), i));
   };
-  Array components[3];
   for (int i = 0; i < 3; ++i) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
-    components[i] =
-        apply(Op::subtract, {apply(Op::multiply, {component(x1, j), component(x2, k)}),
-                             apply(Op::multiply, {component(x1, k), component(x2, j)})});
+    const Array result = component(out, i);
+    const Array first = apply(Op::multiply, {component(x1, j), component(x2, k)});
+    const Array second = apply(Op::multiply, {component(x1, k), component(x2, j)});
+    const Operand products[] = {first, second};
+    backend_of(out).elementwise(Op::subtract, compute_dtype(dtype), products, result);
   }
-  return stack(components, axis);
+  return out;
 }
 
 Array outer(const Array& x1, const Array& x2) {

@@ -51,27 +51,26 @@ struct Runs {
   Array flags;   // whether a run starts here
 };
 
-Runs runs_of(const Array& x, bool want_order) {
-  const Array flat = one_dimensional(x);
+Runs runs_of(const Array& flat, bool want_order) {
   const std::int64_t n = flat.size();
-  Backend& engine = backend_of(x);
+  Backend& engine = backend_of(flat);
   Runs r;
   if (want_order) {
-    r.order = empty({n}, index_dtype, x.device());
+    r.order = empty({n}, index_dtype, flat.device());
     if (n > 0) engine.argsort(flat, 0, false, r.order);
     r.sorted = pick(flat, r.order);
   } else {
-    r.sorted = empty({n}, x.dtype, x.device());
+    r.sorted = empty({n}, flat.dtype, flat.device());
     if (n > 0) engine.sort(flat, 0, false, r.sorted);
   }
-  r.flags = empty({n}, DType::bool_, x.device());
+  r.flags = empty({n}, DType::bool_, flat.device());
   if (n > 0) {
     fill(part(r.flags, 0, 1), Element::of(true));
-    apply(Op::not_equal, x.dtype, part(r.sorted, 1, n - 1), part(r.sorted, 0, n - 1),
+    apply(Op::not_equal, flat.dtype, part(r.sorted, 1, n - 1), part(r.sorted, 0, n - 1),
           part(r.flags, 1, n - 1));
   }
   const std::int64_t count = n > 0 ? engine.count_nonzero(r.flags) : 0;
-  r.starts = empty({count}, index_dtype, x.device());
+  r.starts = empty({count}, index_dtype, flat.device());
   const Operand column[] = {r.starts};
   if (count > 0) engine.nonzero(r.flags, column);
   return r;
@@ -97,8 +96,23 @@ Array inverse_of(const Runs& r, const Dims& shape) {
   const Array flags = astype(r.flags, index_dtype, true);
   const Array run = empty(flags.shape(), index_dtype, flags.device());
   engine.scan(false, flags, 0, false, run);
-  engine.scatter(run, r.order, inverse.with(Layout()));
+  engine.scatter(run, r.order, {0, inverse.size() - 1, 1, true}, inverse.with(Layout()));
   return inverse;
+}
+
+Unique find_unique(const Array& x, bool indices, bool inverse, bool counts) {
+  const Array flat = one_dimensional(x);
+  Unique u;
+  if (flat.size() > 0 && backend_of(x).unique(flat, indices, inverse, counts, u)) {
+    if (inverse) u.inverse = u.inverse.with(Layout::contiguous(x.shape()));
+    return u;
+  }
+  const Runs r = runs_of(flat, indices || inverse);
+  u.values = pick(r.sorted, r.starts);
+  if (indices) u.indices = pick(r.order, r.starts);
+  if (counts) u.counts = counts_of(r);
+  if (inverse) u.inverse = inverse_of(r, x.shape());  // the last: it changes the flags
+  return u;
 }
 
 // Whether integers are among `sorted`, by a table of what is between the least and the greatest of
@@ -121,8 +135,8 @@ std::optional<Array> found_by_table(const Array& elements, const Array& sorted) 
       const Array table = full({static_cast<std::int64_t>(span) + 1}, Element::of(false), device);
       const Array places = empty({n}, index_dtype, device);
       apply(Op::subtract, first.dtype, sorted, first, places);
-      const Array found = full({n}, Element::of(true), device);
-      backend(device).scatter(found, places, table.with(Layout()));
+      const OffsetRange range{0, table.size() - 1, 1, true};
+      backend(device).scatter(Element::of(true), places, range, table.with(Layout()));
       const Array inside = empty(elements.shape(), elements.dtype, device);
       const Element ends[] = {Element::of(low), Element::of(high)};
       const Operand operands[] = {elements, ends[0], ends[1]};
@@ -139,24 +153,22 @@ std::optional<Array> found_by_table(const Array& elements, const Array& sorted) 
 }  // namespace
 
 std::tuple<Array, Array, Array, Array> unique_all(const Array& x) {
-  const Runs r = runs_of(x, true);
-  const Array counts = counts_of(r);
-  return {pick(r.sorted, r.starts), pick(r.order, r.starts), inverse_of(r, x.shape()), counts};
+  Unique u = find_unique(x, true, true, true);
+  return {std::move(u.values), std::move(u.indices), std::move(u.inverse), std::move(u.counts)};
 }
 
 std::tuple<Array, Array> unique_counts(const Array& x) {
-  const Runs r = runs_of(x, false);
-  return {pick(r.sorted, r.starts), counts_of(r)};
+  Unique u = find_unique(x, false, false, true);
+  return {std::move(u.values), std::move(u.counts)};
 }
 
 std::tuple<Array, Array> unique_inverse(const Array& x) {
-  const Runs r = runs_of(x, true);
-  return {pick(r.sorted, r.starts), inverse_of(r, x.shape())};
+  Unique u = find_unique(x, false, true, false);
+  return {std::move(u.values), std::move(u.inverse)};
 }
 
 Array unique_values(const Array& x) {
-  const Runs r = runs_of(x, false);
-  return pick(r.sorted, r.starts);
+  return find_unique(x, false, false, false).values;
 }
 
 Array isin(const Value& x1, const Value& x2, bool invert) {
@@ -201,6 +213,7 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
     const Array sorted = empty({n}, values.dtype, device);
     engine.sort(values, 0, false, sorted);
     if (elements.size() > 0) {
+      if (engine.isin(elements, sorted, invert, out)) return out;
       if (const std::optional<Array> found = found_by_table(elements, sorted)) {
         if (invert) invert_in_place(*found);
         return *found;

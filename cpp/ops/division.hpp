@@ -144,9 +144,26 @@ ARRAYX_HD bool fit_float(V x) {
   }
 }
 
+#ifdef __CUDA_ARCH__
+// One element of at most 16 bits. (x + 1/2) / y, or (x - 1/2) / y for a negative y, is half of 1 /
+// y away from whole numbers; the product with an inverse to 2^-22 comes a sixteenth as far.
+template <class F, class T>
+ARRAYX_HD T narrow_division(T a, T b) {
+  const f32 x = a, y = b;
+  f32 inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(y));
+  const f32 q = floor((x + copysign(0.5f, y)) * inverse);
+  const f32 r = same_type_v<F, ScalarRemainder> ? mul_add(-q, y, x) : q;
+  return b == T(0) ? T(0) : T(i32(r));
+}
+#endif
+
 template <class F, class V>
 ARRAYX_HD V integer_division(F scalar, V a, V b) {
   if constexpr (lane_traits<V>::lanes == 1) {
+#ifdef __CUDA_ARCH__
+    if constexpr (sizeof(V) < 4) return narrow_division<F>(a, b);
+#endif
     return scalar(a, b);
   } else {
     if (!(fit_float(a) & fit_float(b))) {

@@ -11,6 +11,7 @@
 #include "math/hyperbolic.hpp"
 #include "math/logarithm.hpp"
 #include "math/power.hpp"
+#include "math/short_real.hpp"
 #include "math/trigonometric.hpp"
 
 ARRAYX_OPS_BEGIN
@@ -402,12 +403,16 @@ struct NextAfter {
 
 // ---- math ---------------------------------------------------------------------------------------
 
-#define ARRAYX_MATH_UNARY(Name, function) \
-  struct Name {                           \
-    template <class V>                    \
-    ARRAYX_HD V operator()(V a) const {   \
-      return math::function(a);           \
-    }                                     \
+#define ARRAYX_MATH_UNARY(Name, function)                            \
+  struct Name {                                                      \
+    template <class V>                                               \
+    ARRAYX_HD V operator()(V a) const {                              \
+      if constexpr (math::has_fast_doubles && same_type_v<V, f32>) { \
+        return math::for_gpu::function(a);                           \
+      } else {                                                       \
+        return math::function(a);                                    \
+      }                                                              \
+    }                                                                \
   };
 ARRAYX_MATH_UNARY(Acos, acos)
 ARRAYX_MATH_UNARY(Acosh, acosh)
@@ -429,17 +434,27 @@ ARRAYX_MATH_UNARY(Tan, tan)
 ARRAYX_MATH_UNARY(Tanh, tanh)
 #undef ARRAYX_MATH_UNARY
 
-#define ARRAYX_MATH_BINARY(Name, function)   \
-  struct Name {                              \
-    template <class V>                       \
-    ARRAYX_HD V operator()(V a, V b) const { \
-      return math::function(a, b);           \
-    }                                        \
+#define ARRAYX_MATH_BINARY(Name, function)                           \
+  struct Name {                                                      \
+    template <class V>                                               \
+    ARRAYX_HD V operator()(V a, V b) const {                         \
+      if constexpr (math::has_fast_doubles && same_type_v<V, f32>) { \
+        return math::for_gpu::function(a, b);                        \
+      } else {                                                       \
+        return math::function(a, b);                                 \
+      }                                                              \
+    }                                                                \
   };
 ARRAYX_MATH_BINARY(Atan2, atan2)
-ARRAYX_MATH_BINARY(Hypot, hypot)
 ARRAYX_MATH_BINARY(LogAddExp, logaddexp)
 #undef ARRAYX_MATH_BINARY
+
+struct Hypot {
+  template <class V>
+  ARRAYX_HD V operator()(V a, V b) const {
+    return math::hypot(a, b);
+  }
+};
 
 // Integers by repeated squaring, modulo 2**width. A negative exponent has the value 0 except for
 // the bases 1 and -1.
@@ -452,20 +467,24 @@ ARRAYX_HD V integer_pow(V base, V exponent) {
   using Product = select_type_t<lane_traits<V>::lanes == 1 && sizeof(T) < 4, u32, U>;
   const U zero = splat<U>(u(0)), one = splat<U>(u(1));
   const mask_t<V> negative = exponent < splat<V>(T(0));
-  U e = bit_cast<U>(exponent), power = bit_cast<U>(base), result = one;
-  if constexpr (is_signed_v<T>) e = select(negative, zero, e);
-  while (any(e != zero)) {
-    result = select((e & one) != zero, U(Product(result) * Product(power)), result);
-    power = U(Product(power) * Product(power));
-    e = U(e >> 1);
+  U positive = bit_cast<U>(exponent);
+  if constexpr (is_signed_v<T>) positive = select(negative, zero, positive);
+  const Product none(zero), bit(one);
+  Product e(positive), power(bit_cast<U>(base)), result(one);
+  while (any(e != none)) {
+    result = select((e & bit) != none, result * power, result);
+    power = power * power;
+    e = e >> 1;
   }
-  V r = bit_cast<V>(result);
+  V r = bit_cast<V>(U(result));
   if constexpr (is_signed_v<T>) {
-    const mask_t<V> odd = (exponent & splat<V>(T(1))) != splat<V>(T(0));
-    const V of_minus_one = select(odd, splat<V>(T(-1)), splat<V>(T(1)));
-    const V inverse = select(base == splat<V>(T(1)), base,
-                             select(base == splat<V>(T(-1)), of_minus_one, splat<V>(T(0))));
-    r = select(negative, inverse, r);
+    if (any(negative)) {
+      const mask_t<V> odd = (exponent & splat<V>(T(1))) != splat<V>(T(0));
+      const V of_minus_one = select(odd, splat<V>(T(-1)), splat<V>(T(1)));
+      const V inverse = select(base == splat<V>(T(1)), base,
+                               select(base == splat<V>(T(-1)), of_minus_one, splat<V>(T(0))));
+      r = select(negative, inverse, r);
+    }
   }
   return r;
 }
@@ -473,7 +492,9 @@ ARRAYX_HD V integer_pow(V base, V exponent) {
 struct Pow {
   template <class V>
   ARRAYX_HD V operator()(V a, V b) const {
-    if constexpr (is_complex_v<V> || is_float_v<scalar_t<V>>) {
+    if constexpr (math::has_fast_doubles && same_type_v<V, f32>) {
+      return math::for_gpu::pow(a, b);
+    } else if constexpr (is_complex_v<V> || is_float_v<scalar_t<V>>) {
       return math::pow(a, b);
     } else {
       return integer_pow(a, b);

@@ -197,6 +197,22 @@ struct CountNonzero {
   }
 };
 
+// The sum of |x|, of real x.
+struct SumMagnitudes {
+  template <class V>
+  ARRAYX_HD static V identity() {
+    return splat<V>(scalar_t<V>(0));
+  }
+  template <class V>
+  ARRAYX_HD static V map(V x, V) {
+    return fabs(x);
+  }
+  template <class V>
+  ARRAYX_HD static V combine(V a, V b) {
+    return a + b;
+  }
+};
+
 // The sum of |x - center|^2. No fused multiply-add, so that every instruction set agrees.
 struct SumSquaredDeviations {
   template <class V>

@@ -97,6 +97,7 @@
   row(any, Any, any, boolean) \
   row(all, All, any, boolean) \
   row(count_nonzero, CountNonzero, any, index) \
+  row(sum_magnitudes, SumMagnitudes, real, same) \
   row(sum_squared_deviations, SumSquaredDeviations, floating, real)
 
 // clang-format on

@@ -68,15 +68,24 @@ struct Convert {
 // than sixteen elements, so that code stays small.
 template <class O>
 inline constexpr int packs_in_flight = O::heavy       ? 2
+                                       : O::has_words ? 2
                                        : O::lanes > 8 ? 1
                                        : O::lanes > 4 ? 2
                                                       : 4;
-// Elements of a pack of a heavy operation that are computed side by side: where they are single
-// floats, latency would keep it from the bandwidth.
+// Elements of a pack of a heavy operation that are computed side by side: of those of four bytes
+// latency would keep it from the bandwidth.
 template <class O>
-inline constexpr int unrolled = ops::same_type_v<typename O::rest, f32> ? O::lanes : 1;
+inline constexpr int unrolled = sizeof(typename O::rest) == 4 ? O::lanes : 1;
 template <class O>
 inline constexpr int elements_in_flight = O::heavy ? 1 : 4;
+// Blocks that a multiprocessor has to hold: complex64 functions take 30 registers for ordinary
+// operands and up to 170 for rare ones, which would leave too few threads to hide latencies. With
+// fewer than 64, or 128 for powers, the ordinary ones would spill.
+template <class O>
+inline constexpr int least_resident =
+    !(O::heavy && ops::same_type_v<typename O::first, Complex<f32>>) ? 0
+    : O::arity == 1                                                  ? 4
+                                                                     : 2;
 
 // ---- packs --------------------------------------------------------------------------------------
 
@@ -183,7 +192,8 @@ __device__ __forceinline__ Run<M, N> load_operand(const Loop& loop, int k, i32 o
 }
 
 template <class O>
-__global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ Loop loop) {
+__global__ void __launch_bounds__(block_threads, least_resident<O>)
+    packs(const __grid_constant__ Loop loop) {
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   using R = memory_t<typename O::result>;
@@ -199,11 +209,23 @@ __global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ L
       const u32 i = begin + p * block_threads;
       at[p] = i < loop.count ? i : loop.count - 1;
     }
-    locate(loop, 0, at, offset);
     Pack<A, N> a[P];
     Pack<B, N> b[O::rests][P] = {};
-    load_packs(loop, 0, offset, a);
-    if constexpr (K > 2) {
+    if (loop.is_flat) {
+      // The common case has nothing to look up: on an H100 arrays in the L2 cache gain by it.
+#pragma unroll
+      for (int p = 0; p < P; ++p) {
+#pragma unroll
+        for (int k = 0; k < K; ++k) offset[p][k] = i32(at[p]) * i32(loop.dim[0].stride[k]);
+        a[p] = *reinterpret_cast<const Pack<A, N>*>(loop.data[0] + offset[p][0]);
+#pragma unroll
+        for (int k = 1; k < K - 1; ++k) {
+          b[k - 1][p] = *reinterpret_cast<const Pack<B, N>*>(loop.data[k] + offset[p][k]);
+        }
+      }
+    } else {
+      locate(loop, 0, at, offset);
+      load_packs(loop, 0, offset, a);
 #pragma unroll
       for (int k = 1; k < K - 1; ++k) load_packs(loop, k, offset, b[k - 1]);
     }
@@ -220,7 +242,7 @@ __global__ void __launch_bounds__(block_threads) packs(const __grid_constant__ L
 
 // Dimension 0 of the loop is that of the rows, which have `length` elements in `granules` parts.
 template <class O>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, least_resident<O>)
     rows(const __grid_constant__ Loop loop, Divisor granules, u32 length) {
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
@@ -298,7 +320,8 @@ __device__ __forceinline__ void store_element(const Loop& loop, int k, i32 offse
 }
 
 template <class O>
-__global__ void __launch_bounds__(block_threads) strided(const __grid_constant__ Loop loop) {
+__global__ void __launch_bounds__(block_threads, least_resident<O>)
+    strided(const __grid_constant__ Loop loop) {
   constexpr int E = elements_in_flight<O>, K = O::arity + 1;
   const u32 step = gridDim.x * (block_threads * E);
   for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
@@ -716,6 +739,12 @@ __global__ void __launch_bounds__(block_threads, prefetches<O> ? 4 : 5)
 
 // ---- tables -------------------------------------------------------------------------------------
 
+// Whether runs of any alignment pay: of two elements to a pack, single ones are 5 % faster on an
+// H100 than shifting packs into place. Copies keep more of them in flight.
+template <class O>
+inline constexpr bool has_rows =
+    O::heavy || O::converts || O::lanes != 2 || sizeof(memory_t<typename O::result>) != 8;
+
 // `Packed` is what the packs kernel runs: O, or the same on unsigned integers.
 template <class O, class Packed = O>
 ElementwiseKernels kernels_of() {
@@ -723,7 +752,7 @@ ElementwiseKernels kernels_of() {
   using B = memory_t<typename O::rest>;
   ElementwiseKernels k;
   k.packs = reinterpret_cast<const void*>(&packs<Packed>);
-  k.rows = reinterpret_cast<const void*>(&rows<Packed>);
+  if constexpr (has_rows<O>) k.rows = reinterpret_cast<const void*>(&rows<Packed>);
   k.strided = reinterpret_cast<const void*>(&strided<O>);
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
   if constexpr (has_pack_tiles<O>) {
@@ -794,7 +823,11 @@ struct operation_of {
     }
   }
   using first = std::conditional_t<where, Boolean, T>;
-  using type = Operation<F, Arity, first, T, decltype(result()), Math || is_heavy<F, T>>;
+  // Powers of narrow integers are a short loop, shorter than taking them out of a pack in turn.
+  static constexpr bool light =
+      ops::same_type_v<F, ops::Pow> && std::is_integral_v<T> && sizeof(M) <= 2;
+  using type =
+      Operation<F, Arity, first, T, decltype(result()), (Math && !light) || is_heavy<F, T>>;
 };
 
 template <class F, class T, int Arity, bool Math>

@@ -3,9 +3,10 @@
 //   in order; lanes are combined with their neighbours (0 with 1, 2 with 3, then 0 with 2 …), and
 //   so are the chunks.
 // So an aligned run of 2^j chunks is a subtree that any warp may do. The kernels are ways of
-// walking that tree: rows (a warp reads along the reduced dimension), short rows (some threads read
-// a row, and several rows are in flight) and columns (threads side by side read along a kept
-// dimension). Reductions to which the order does not matter have kernels of their own, in
+// walking that tree: rows (a warp reads along the reduced dimension), narrow rows (some threads
+// read a row that is no longer than a chunk), short rows (the same, and several rows are in
+// flight), columns (threads side by side read along a kept dimension) and whole columns (each of
+// them has an output). Reductions to which the order does not matter have kernels of their own, in
 // reduce_unordered.cuh. Where several blocks have a part of an output, the last one to finish joins
 // their results.
 #pragma once
@@ -55,16 +56,14 @@ struct ColumnTask {
   u32 tile, outer, unit, column, size;
 
   __device__ __forceinline__ ColumnTask(const ReduceLoop& loop, int columns, int width)
-      : size(loop.kept[0].size.divisor) {
+      : size(loop.columns) {
     const u32 rest = loop.tiles.divide(blockIdx.x);
     tile = blockIdx.x - rest * loop.tiles.divisor;
     outer = loop.units.divide(rest);
     unit = rest - outer * loop.units.divisor;
     column = tile * width + threadIdx.x * columns;
   }
-  __device__ __forceinline__ ReducePlace place(const ReduceLoop& loop) const {
-    return locate_output(loop, outer * size + min(column, size - 1));
-  }
+  __device__ __forceinline__ u32 output() const { return outer * size + min(column, size - 1); }
 };
 
 // ---- parts of an output that meet ---------------------------------------------------------------
@@ -147,12 +146,12 @@ __device__ __forceinline__ void combine_neighbours(typename R::accumulator (&x)[
   }
 }
 
-// The partial results of `width` outputs side by side, of which the first lies at `place`. A thread
-// takes a run of up to joined_run of them, a subtree.
+// The partial results of `width` outputs from `first` on. A thread takes a run of up to joined_run
+// of them, a subtree.
 template <class R>
-__device__ void join_parts(const ReduceLoop& loop, const ReducePlace& place, int width) {
+__device__ void join_parts(const ReduceLoop& loop, u32 first, int width) {
   using A = typename R::accumulator;
-  constexpr int together = 4, levels = 4;
+  constexpr int together = 8, levels = 3;
   static_assert(joined_run == together << (levels - 1));
   __shared__ __align__(16) unsigned char shared[levels * block_threads * sizeof(A)];
   A* const results = reinterpret_cast<A*>(shared);
@@ -169,8 +168,8 @@ __device__ void join_parts(const ReduceLoop& loop, const ReducePlace& place, int
     A x[together];
     if (exists) {
       const int n = min(run, parts - mine * run);
-      const char* p = loop.partial + place.partial + column * loop.kept[0].stride[3] +
-                      mine * run * loop.unit_stride;
+      const char* p =
+          loop.partial + (first + column) * loop.output_stride + mine * run * loop.unit_stride;
       Subtrees<R> trees{results + thread, block_threads};
       for (int i = 0; i < n; i += together) {
 #pragma unroll
@@ -191,21 +190,22 @@ __device__ void join_parts(const ReduceLoop& loop, const ReducePlace& place, int
       }
     }
     if (exists && mine == 0) {
-      R::store(loop, loop.out + place.out + column * loop.kept[0].stride[2], x[0]);
+      R::store(loop, loop.out + locate_output(loop, first + column).out, x[0]);
     }
     __syncthreads();
   }
 }
 
-// Stores the result of one of the columns from `place` on.
+// Stores the result of one of the outputs from `first` on, which lies at `place`.
 template <class R>
-__device__ __forceinline__ void store_part(const ReduceLoop& loop, const ReducePlace& place, int v,
-                                           u32 unit, typename R::accumulator x) {
+__device__ __forceinline__ void store_part(const ReduceLoop& loop, u32 first,
+                                           const ReducePlace& place, int v, u32 unit,
+                                           typename R::accumulator x) {
   if (loop.partial == nullptr) {
     R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2], x);
   } else {
-    *reinterpret_cast<typename R::accumulator*>(
-        loop.partial + place.partial + v * loop.kept[0].stride[3] + unit * loop.unit_stride) = x;
+    *reinterpret_cast<typename R::accumulator*>(loop.partial + (first + v) * loop.output_stride +
+                                                unit * loop.unit_stride) = x;
   }
 }
 
@@ -222,10 +222,10 @@ __device__ __forceinline__ void finish_block(const ReduceLoop& loop, const RowTa
   if (thread < 32) {
     if (thread < groups) x = results[thread];
     x = combine_threads<R>(x, thread, groups, live);
-    if (thread == 0) store_part<R>(loop, place, 0, task.unit, x);
+    if (thread == 0) store_part<R>(loop, task.output, place, 0, task.unit, x);
   }
   if (loop.partial != nullptr && is_last_part(task.output, loop.units.divisor)) {
-    join_parts<R>(loop, place, 1);
+    join_parts<R>(loop, task.output, 1);
   }
 }
 
@@ -236,8 +236,8 @@ __device__ __forceinline__ void finish_tile(const ReduceLoop& loop, const Column
   if (loop.partial == nullptr) return;
   if (!is_last_part(task.outer * loop.tiles.divisor + task.tile, loop.units.divisor)) return;
   const u32 column = task.tile * width;
-  const ReducePlace place = locate_output(loop, task.outer * task.size + column);
-  join_parts<R>(loop, place, static_cast<int>(min(task.size - column, u32(width))));
+  join_parts<R>(loop, task.outer * task.size + column,
+                static_cast<int>(min(task.size - column, u32(width))));
 }
 
 // ---- rows ---------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   const bool exists = task.exists && begin < loop.n;
   const ReducePlace place = locate_output(loop, task.output);
   const char* const in = loop.in + place.in;
-  const A center = R::load_center(loop.center, place.center);
+  const auto center = R::load_center(loop, place.center);
 
   constexpr i64 chunk = reduce_chunk;
   const i64 end = exists ? min(loop.n, begin + loop.per_unit) : begin;
@@ -439,6 +439,106 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   finish_block<R>(loop, task, place, kept, results, static_cast<int>(min(live, i64(groups))));
 }
 
+// T threads to a row of up to a chunk. With V > 1 rows may begin anywhere: packs are aligned, so
+// what stands at place p of them is in lane p - low, and goes there at the end. Lanes without an
+// element have the identity.
+template <class R, int V, int T>
+__global__ void __launch_bounds__(block_threads)
+    narrow_rows(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int sets = reduce_lanes / (T * V);
+  constexpr int item = sizeof(M), round_bytes = sets * V * item;
+  constexpr int in_flight = V == 1 ? (item < 8 ? 64 : 16 * item) : 128;
+  constexpr int batch = round_bytes >= in_flight ? 1 : in_flight / round_bytes;
+  const int thread = threadIdx.x % T;
+  const u32 given = blockIdx.x * (block_threads / T) + threadIdx.x / T;
+  const u32 output = min(given, loop.outputs - 1);
+  const ReducePlace place = locate_output(loop, output);
+  const char* in = loop.in + place.in;
+  const auto center = R::load_center(loop, place.center);
+  const i64 stride = V > 1 ? i64(item) : loop.group[0].stride[0];
+  const int n = static_cast<int>(loop.n);
+  int low = 0;
+  if constexpr (V > 1) low = static_cast<int>(reinterpret_cast<u64>(in) % pack_bytes / item);
+  const bool shifted = V > 1 && __any_sync(whole_warp, low != 0);
+  in -= low * stride;
+  const int end = low + n;
+  A acc[sets][V];
+#pragma unroll
+  for (int s = 0; s < sets; ++s) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) acc[s][v] = R::identity();
+  }
+  const auto take = [&](int round, auto whole) {
+    Pack<M, V> x[batch][sets];
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+        const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
+        const char* const p = in + k * stride;
+        if (whole || (k >= low && k + V <= end)) {
+          x[b][s] = *reinterpret_cast<const Pack<M, V>*>(p);
+        } else if (k + V > low && k < end) {
+          x[b][s] = load_some<M, V>(p, low - k, end - k);
+        }
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+        const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          if (whole || (k + v >= low && k + v < end)) {
+            acc[s][v] = R::combine(acc[s][v], R::map(x[b][s].v[v], center));
+          }
+        }
+      }
+    }
+  };
+  for (int round = 0; round * reduce_lanes < n + (shifted ? V - 1 : 0); round += batch) {
+    if ((round > 0 || !shifted) && (round + batch) * reduce_lanes <= n) {
+      take(round, std::true_type{});
+    } else {
+      take(round, std::false_type{});
+    }
+  }
+  if (shifted) {
+    const int next = (threadIdx.x & ~(T - 1) & (warp_size - 1)) | ((thread + 1) % T);
+#pragma unroll
+    for (int step = 1; step < V; step *= 2) {
+      const bool moves = (low & step) != 0;
+      A passed[sets][V];
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+#pragma unroll
+        for (int v = 0; v < step; ++v) {
+          passed[s][v] = from_lane(thread == 0 ? acc[(s + 1) % sets][v] : acc[s][v], next);
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const A moved = v + step < V ? acc[s][(v + step) % V] : passed[s][(v + step) % V];
+          acc[s][v] = moves ? moved : acc[s][v];
+        }
+      }
+    }
+  }
+  A lane[sets];
+#pragma unroll
+  for (int s = 0; s < sets; ++s) {
+    combine_neighbours<R>(acc[s], V);
+    lane[s] = acc[s][0];
+  }
+  const A result = combine_sets<R, V, T>(lane, thread, T, reduce_lanes);
+  if (thread == 0 && given < loop.outputs) R::store(loop, loop.out + place.out, result);
+}
+
 // ---- short rows ---------------------------------------------------------------------------------
 
 // A group of threads has several rows, each of up to a pack (or element) for a thread.
@@ -493,13 +593,13 @@ __global__ void __launch_bounds__(short_row_threads)
   const int n = static_cast<int>(loop.n), left = n - task.thread * V;
   const i64 offset = task.thread * V * (V > 1 ? i64(sizeof(M)) : loop.group[0].stride[0]);
   Pack<M, V> x[task.rows];
-  A center[task.rows];
+  typename R::Center center[task.rows];
 #pragma unroll
   for (int r = 0; r < task.rows; ++r) {
     if (task.output(r) >= loop.outputs) break;
     const ReducePlace place = locate_output(loop, task.output(r));
     if (left > 0) x[r] = load_first<M, V>(loop.in + place.in + offset, left);
-    center[r] = R::load_center(loop.center, place.center);
+    center[r] = R::load_center(loop, place.center);
   }
   A result[task.rows];
 #pragma unroll
@@ -517,9 +617,109 @@ __global__ void __launch_bounds__(short_row_threads)
 
 // ---- columns ------------------------------------------------------------------------------------
 
+// A thread has V outputs of up to a chunk, side by side. It goes through their lanes, some at a
+// time, and through the elements of each; the next ones are loaded while those before are added up.
+// How many of each, and registers for how many blocks, were measured on an H100.
+template <class R, int V>
+__global__ void __launch_bounds__(whole_column_threads, V > 1          ? 5
+                                                        : R::bytes < 8 ? 10
+                                                                       : 1)
+    whole_columns(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  // Lanes at a time, and how many loads of so many are on their way.
+  constexpr int lanes = V > 1 || (R::bytes == 8 && sizeof(A) == 8) ? 8 : 4;
+  constexpr int loads = lanes == 8 ? 2 : 3;
+  constexpr int levels = 6;
+  static_assert(reduce_lanes <= lanes << (levels - 1));
+  __shared__ __align__(16) unsigned char shared[levels * V * whole_column_threads * sizeof(A)];
+  const u32 output = (blockIdx.x * whole_column_threads + threadIdx.x) * V;
+  if (output >= loop.outputs) return;
+  const ReducePlace place = locate_output(loop, output);
+  const char* const in = loop.in + place.in;
+  typename R::Center center[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    center[v] = R::load_center(loop, place.center + v * loop.kept[0].stride[1]);
+  }
+  const i64 step = loop.group[0].stride[0];
+  const int n = static_cast<int>(loop.n);
+  // Elements k … of lanes first …; k >= n where there are none.
+  struct Step {
+    int first = 0, k = 0;
+    __device__ __forceinline__ void advance(int n) {
+      k += reduce_lanes;
+      if (k < n) return;
+      first += lanes;
+      k = first < reduce_lanes ? first : n;
+    }
+  } now, later;
+  Pack<M, V> x[loads][lanes];
+  const auto load = [&](Pack<M, V>(&x)[lanes]) {
+    const char* p = in + later.k * step;
+    if (later.k + lanes <= n) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) x[i] = *reinterpret_cast<const Pack<M, V>*>(p + i * step);
+    } else {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) {
+        if (later.k + i < n) x[i] = *reinterpret_cast<const Pack<M, V>*>(p + i * step);
+      }
+    }
+    later.advance(n);
+  };
+#pragma unroll
+  for (int i = 0; i + 1 < loads; ++i) load(x[i]);
+  u32 runs = 0;  // of whole lanes
+  const auto trees = [&](int v) {
+    A* const at = reinterpret_cast<A*>(shared) + v * whole_column_threads + threadIdx.x;
+    return Subtrees<R>{at, V * whole_column_threads, runs};
+  };
+  A acc[V][lanes];
+  while (now.k < n) {
+    load(x[loads - 1]);
+    const bool fresh = now.k == now.first;
+    const int left = n - now.k;
+#pragma unroll
+    for (int i = 0; i < lanes; ++i) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const A value = R::map(x[0][i].v[v], center[v]);
+        if (fresh) {
+          acc[v][i] = value;
+        } else if (i < left) {
+          acc[v][i] = R::combine(acc[v][i], value);
+        }
+      }
+    }
+    const int first = now.first;
+    now.advance(n);
+    if (now.first != first) {  // that was the last of these lanes
+      const bool whole = !fresh || left >= lanes;
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        combine_neighbours<R>(acc[v], fresh ? left : lanes);
+        if (whole) trees(v).push(acc[v][0]);
+      }
+      runs += whole;
+    }
+#pragma unroll
+    for (int b = 0; b + 1 < loads; ++b) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) x[b][i] = x[b + 1][i];
+    }
+  }
+  const bool rest = n < reduce_lanes && n % lanes != 0;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2],
+             trees(v).total(rest, acc[v][0]));
+  }
+}
+
 // L: lanes of a thread, next to each other; a block's threadIdx.y has the others of a chunk. A
-// thread has V columns, next to each other. Chunks: a unit may have a whole chunk.
-template <class R, int L, bool Chunks = true>
+// thread has V columns, next to each other.
+template <class R, int L>
 __global__ void __launch_bounds__(block_threads,
                                   L == 4 && R::bytes == 4 && sizeof(typename R::accumulator) == 4
                                       ? 4
@@ -528,23 +728,26 @@ __global__ void __launch_bounds__(block_threads,
   using A = typename R::accumulator;
   constexpr int V = R::columns;
   extern __shared__ __align__(16) unsigned char shared[];
-  A* const results = reinterpret_cast<A*>(shared);  // [y][x * V + v], then the trees'
+  // Where elements of a chunk lie, if the reduced dimensions do not merge.
+  i64* const offsets = reinterpret_cast<i64*>(shared);
+  const bool merged = loop.group_dims == 1;
+  // [y][x * V + v], then the trees'.
+  A* const results = reinterpret_cast<A*>(shared + (merged ? 0 : reduce_chunk * sizeof(i64)));
   const int x = threadIdx.x, y = threadIdx.y, width = blockDim.x * V;
   const ColumnTask task(loop, V, width);
-  const u32 column = task.column, size = task.size;
-  const ReducePlace place = task.place(loop);
+  const u32 column = task.column, size = task.size, output = task.output();
+  const ReducePlace place = locate_output(loop, output);
   const char* const in = loop.in + place.in;
   const i64 stride = loop.kept[0].stride[0];
-  A center[V];
+  typename R::Center center[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     if (column + v < size) {
-      center[v] = R::load_center(loop.center, place.center + v * loop.kept[0].stride[1]);
+      center[v] = R::load_center(loop, place.center + v * loop.kept[0].stride[1]);
     }
   }
   constexpr i64 chunk = reduce_chunk;
   const i64 begin = task.unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
-  const bool merged = loop.group_dims == 1;
   const i64 step = loop.group[0].stride[0];
   A acc[L][V];
   u32 chunks = 0;
@@ -552,6 +755,12 @@ __global__ void __launch_bounds__(block_threads,
     const int left = static_cast<int>(min(end - first, chunk));
     const int live = min(left, reduce_lanes);
     const char* const from = in + (merged ? first * step : 0);
+    if (!merged) {
+      for (int k = y * blockDim.x + x; k < left; k += blockDim.x * blockDim.y) {
+        offsets[k] = locate_in_group(loop, static_cast<u32>(first + k));
+      }
+      __syncthreads();
+    }
     // The lanes of this thread in one round; with `whole` every element exists and columns are
     // packs, with `apart` the reduced dimensions do not merge.
     const auto load = [&](Pack<M, V>(&items)[L], int round, auto whole, auto apart) {
@@ -560,8 +769,7 @@ __global__ void __launch_bounds__(block_threads,
       for (int i = 0; i < L; ++i) {
         const int k = begin + i;
         if (!whole && k >= left) continue;
-        const char* p = from + k * step;
-        if constexpr (apart) p = from + locate_in_group(loop, static_cast<u32>(first + k));
+        const char* const p = from + (apart ? offsets[k] : k * step);
         if (whole || V == 1 || loop.vector) {
           items[i] = *reinterpret_cast<const Pack<M, V>*>(p);
         } else {
@@ -595,7 +803,7 @@ __global__ void __launch_bounds__(block_threads,
     using Yes = std::true_type;
     using No = std::false_type;
     // A round is loaded while the one before is added up, if registers have room for both.
-    constexpr bool ahead = Chunks && L * V * sizeof(M) <= 128;
+    constexpr bool ahead = L * V * sizeof(M) <= 128;
     static_assert(reduce_rounds % 2 == 0);
     if (column < size) {
       const bool packs = V == 1 || loop.vector;
@@ -665,7 +873,7 @@ __global__ void __launch_bounds__(block_threads,
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       if (column + v >= size) continue;
-      store_part<R>(loop, place, v, task.unit, acc[0][v]);
+      store_part<R>(loop, output, place, v, task.unit, acc[0][v]);
     }
   }
   finish_tile<R>(loop, task, width);
@@ -690,12 +898,10 @@ template <class T, class A>
 struct Reducer {
   using input = T;
   using accumulator = A;
+  static constexpr bool has_identity = true;  // that changes no bit
   static constexpr int bytes = sizeof(memory_t<T>);
   static constexpr int lanes = pack_bytes / bytes;
-  // Of a thread that has the lanes of a few elements of columns: as many as registers hold.
-  static constexpr int short_lanes = bytes == 2 || sizeof(A) > 8 ? 8 : 16;
 
-  static __device__ __forceinline__ A load_center(const char*, i64) { return A{}; }
   static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
     *reinterpret_cast<A*>(out) = x;
   }
@@ -735,11 +941,16 @@ __device__ __forceinline__ A quotient(A sum, f64 divisor) {
 // Of elements as they are.
 template <class Op, class T, class A>
 struct Plain : Reducer<T, A> {
+  // The product of 1 and a complex infinity has a NaN.
+  static constexpr bool has_identity = !(ops::same_type_v<Op, ops::Prod> && ops::is_complex_v<A>);
   // Of a thread that has several lanes of each: four or eight bytes.
   static constexpr int columns = sizeof(A) > 8 || Plain::bytes >= 8 ? 1 : 8 / Plain::bytes;
 
-  static __device__ __forceinline__ A map(memory_t<T> x, A) { return read_as<A, T>(x); }
+  struct Center {};
+  static __device__ __forceinline__ Center load_center(const ReduceLoop&, i64) { return {}; }
+  static __device__ __forceinline__ A map(memory_t<T> x, Center) { return read_as<A, T>(x); }
   static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
+  static __device__ __forceinline__ A identity() { return Op::template identity<A>(); }
   static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
     // The sum of nothing but -0.0 is +0.0, as that of nothing is.
     if constexpr (ops::same_type_v<Op, ops::Sum>) x = x + A{};
@@ -751,35 +962,79 @@ struct Plain : Reducer<T, A> {
   }
 };
 
-template <class T, class A>
-struct Deviations : Reducer<T, A> {
-  static constexpr int columns = Deviations::bytes >= 8 ? 1 : 8 / Deviations::bytes;
-
-  static __device__ __forceinline__ A load_center(const char* center, i64 offset) {
-    return *reinterpret_cast<const A*>(center + offset);
-  }
-  static __device__ __forceinline__ A map(memory_t<T> x, A center) {
-    return ops::SumSquaredDeviations::map(read_as<A, T>(x), center);
-  }
-  static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
-};
-
 // (sum of d, sum of d * d) as the parts of a complex number, d the deviations from a center.
 template <class T>
 struct Moments : Reducer<T, Complex<f64>> {
   using A = Complex<f64>;
   static constexpr int columns = 1;
 
-  static __device__ __forceinline__ A load_center(const char* center, i64 offset) {
-    return {read_as<f64, T>(*reinterpret_cast<const memory_t<T>*>(center + offset)), 0.0};
+  using Center = f64;
+  static __device__ __forceinline__ f64 load_center(const ReduceLoop& loop, i64 offset) {
+    return read_as<f64, T>(*reinterpret_cast<const memory_t<T>*>(loop.center + offset));
   }
-  static __device__ __forceinline__ A map(memory_t<T> x, A center) {
-    const f64 d = read_as<f64, T>(x) - center.re;
+  static __device__ __forceinline__ A map(memory_t<T> x, f64 center) {
+    const f64 d = read_as<f64, T>(x) - center;
     return {d, d * d};
   }
   static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
+  static __device__ __forceinline__ A identity() { return ops::Sum::identity<A>(); }
   static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
     store_moments(loop, out, x);
+  }
+};
+
+// A sum of squares, and those of the same numbers by 2^-600 and by 2^600, of which one neither
+// overflows nor loses digits (Blue's algorithm, ACM TOMS 4, 1978, takes what is needed of each).
+struct ScaledSquares {
+  f64 squares, of_large, of_small;
+};
+__device__ __forceinline__ ScaledSquares operator+(ScaledSquares a, ScaledSquares b) {
+  return {a.squares + b.squares, a.of_large + b.of_large, a.of_small + b.of_small};
+}
+__device__ __forceinline__ f64 root(ScaledSquares x) {
+  if (x.squares > 0x1p-900 && x.squares < ops::greatest_value<f64>()) return sqrt(x.squares);
+  return x.squares <= 0x1p-900 ? sqrt(x.of_small) * 0x1p-600 : sqrt(x.of_large) * 0x1p600;
+}
+template <class A>
+__device__ __forceinline__ A square(A x) {
+  return x * x;
+}
+
+// Norms: sums of magnitudes, or the roots of sums of squares. A is wider than T, or has the squares
+// in three scales.
+template <class T, class A>
+struct Norms : Reducer<T, A> {
+  static constexpr bool scaled = ops::same_type_v<A, ScaledSquares>;
+  static constexpr int columns = sizeof(A) > 8 ? 1 : 8 / Norms::bytes;
+
+  using Center = bool;  // whether squares are wanted
+  static __device__ __forceinline__ bool load_center(const ReduceLoop& loop, i64) {
+    return loop.deviation.root;
+  }
+  static __device__ __forceinline__ A map(memory_t<T> item, bool squares) {
+    if constexpr (scaled) {
+      const f64 x = read_as<f64, T>(item);
+      if (!squares) return {ops::fabs(x), 0.0, 0.0};
+      return {square(x), square(x * 0x1p-600), square(x * 0x1p600)};
+    } else {
+      const A x = read_as<A, T>(item);
+      return squares ? square(x) : ops::fabs(x);
+    }
+  }
+  static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
+  static __device__ __forceinline__ A identity() { return A{}; }
+  static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
+    f64 result;
+    if constexpr (scaled) {
+      result = loop.deviation.root ? root(x) : x.squares;
+    } else {
+      result = loop.deviation.root ? sqrt(f64(x)) : f64(x);
+    }
+    if (loop.deviation.dtype == DType::float32) {
+      *reinterpret_cast<f32*>(out) = static_cast<f32>(result);
+    } else {
+      *reinterpret_cast<f64*>(out) = result;
+    }
   }
 };
 
@@ -790,16 +1045,20 @@ ReduceKernels reduce_kernels() {
   constexpr int narrow = sizeof(typename R::accumulator) < 8 ? 8 : 16;
   k.rows = reinterpret_cast<const void*>(&rows<R, R::lanes, width>);
   k.rows_any = reinterpret_cast<const void*>(&rows<R, 1, 32>);
-  k.narrow_rows = reinterpret_cast<const void*>(&rows<R, R::lanes, narrow>);
-  k.narrow_rows_any = reinterpret_cast<const void*>(&rows<R, 1, narrow>);
-  k.narrow_width = narrow;
+  if constexpr (R::has_identity) {
+    k.narrow_rows = reinterpret_cast<const void*>(&narrow_rows<R, R::lanes, narrow>);
+    k.narrow_rows_any = reinterpret_cast<const void*>(&narrow_rows<R, 1, narrow>);
+    k.narrow_width = narrow;
+  }
   k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
   k.columns[0] = reinterpret_cast<const void*>(&columns<R, 8>);
   k.columns[1] = reinterpret_cast<const void*>(&columns<R, 4>);
   k.columns[2] = reinterpret_cast<const void*>(&columns<R, 1>);
-  k.short_columns = reinterpret_cast<const void*>(&columns<R, R::short_lanes, false>);
-  k.short_lanes = R::short_lanes;
+  constexpr int whole = sizeof(typename R::accumulator) == 4 ? 2 : 1;
+  k.whole_columns = reinterpret_cast<const void*>(&whole_columns<R, 1>);
+  k.whole_packs = reinterpret_cast<const void*>(&whole_columns<R, whole>);
+  k.whole_width = whole;
   k.lanes = R::lanes;
   k.columns_per_thread = R::columns;
   k.accumulator_bytes = sizeof(typename R::accumulator);

@@ -13,53 +13,62 @@ inline constexpr int most_joined = 8192;  // outputs or tiles of which several b
 inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
 inline constexpr int short_rows_at_once = 4;  // of a thread
 inline constexpr int short_row_threads = 128;
+inline constexpr int whole_column_threads = 128;
 // Blocks of a multiprocessor where the order does not matter, by the elements of a load.
 constexpr int unordered_blocks(int lanes) {
   return lanes >= 4 ? 3 : 4;
 }
 
+// … and how many columns of a pack they finish at a time.
+constexpr int unordered_columns_at_once(int columns, int accumulator_bytes) {
+  const int most = accumulator_bytes < 64 ? 64 / accumulator_bytes : 1;
+  return columns < most ? columns : most;
+}
+
 // What is made of the moments of n elements: the sum of squared deviations from their mean,
 // multiplied by `factor` or, for float64, divided by its reciprocal, and the root of that. What is
-// made of floating sums: the quotient by `divisor`.
+// made of floating sums: the quotient by `divisor`. Of norms: magnitudes or, with `root`, squares.
 struct Deviation {
   f64 inverse_n = 0;  // 0: the moments themselves, or sums
   f64 divisor = 1, factor = 1;
-  bool root = false;
-  DType dtype = DType::float64;  // of the result, or float32
+  bool root = false, norm = false;
+  bool given = false;            // the result is of `dtype`, not of the accumulator's
+  DType dtype = DType::float64;  // or float32
 };
 
 struct ReduceLoop {
   static constexpr int most_dims = 6;
 
   const char* in;
-  const char* center;  // of deviations, else null
+  const char* center;  // of moments, else null
   char* out;
   char* partial;  // where units > 1: their results, which the last block to finish joins
   i64 n;          // elements of one output
   Deviation deviation;
-  i64 per_unit;     // elements of a unit
-  i64 unit_stride;  // bytes from one partial result to the next
+  i64 per_unit;  // elements of a unit
+  // Bytes of partial results from one unit to the next, and from one output to the next.
+  i64 unit_stride, output_stride;
   u32 outputs;
+  u32 columns;       // outputs side by side, which tiles divide
   Divisor units;     // parts of one output's elements; for rows, those of a block are one
-  Divisor tiles;     // of the first kept dimension, for columns
+  Divisor tiles;     // of so many columns
   int width_log2;    // threads to a row, for rows
   bool whole_block;  // rows: a block has one output, or a unit of it
   bool vector;       // columns can be loaded next to each other
   int kept_dims, group_dims;
-  // Innermost first. Bytes: stride[0] of in, [1] of center, [2] of out, [3] of partial.
+  // Innermost first. Bytes: stride[0] of in, [1] of center, [2] of out.
   LoopDim kept[most_dims], group[most_dims];
 };
 
 struct ReducePlace {
-  i64 in, center, out, partial;
+  i64 in, center, out;
 };
 __device__ __forceinline__ ReducePlace locate_output(const ReduceLoop& loop, u32 output) {
-  ReducePlace place{0, 0, 0, 0};
+  ReducePlace place{0, 0, 0};
   const auto add = [&](const LoopDim& dim, u32 index) {
     place.in += index * dim.stride[0];
     place.center += index * dim.stride[1];
     place.out += index * dim.stride[2];
-    place.partial += index * dim.stride[3];
   };
   const int last = loop.kept_dims - 1;
   for (int d = 0; d < last; ++d) {
@@ -85,16 +94,19 @@ static __device__ __noinline__ i64 locate_in_group(const ReduceLoop& loop, u32 k
 struct ReduceKernels {
   const void* rows = nullptr;      // reads packs of `lanes`
   const void* rows_any = nullptr;  // reads single elements
-  // Ordered: the same with fewer threads to a row, narrow_width.
+  // Ordered: with fewer threads to a row, narrow_width, and of packs also where rows begin
+  // anywhere; or null.
   const void* narrow_rows = nullptr;
   const void* narrow_rows_any = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
   // Ordered: of 8, 4 and 1 lanes to a thread. Else: of packs, of single elements.
   const void* columns[3] = {};
-  const void* short_columns = nullptr;  // ordered, of less than a chunk: short_lanes to a thread
-  bool ordered = true;                  // the order of the elements matters to the result
-  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32, short_lanes = 0;
+  // Ordered: a thread to an output of up to a chunk, or to whole_width of them.
+  const void* whole_columns = nullptr;
+  const void* whole_packs = nullptr;
+  bool ordered = true;  // the order of the elements matters to the result
+  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32, whole_width = 1;
 };
 
 struct ReduceTable {
@@ -102,6 +114,7 @@ struct ReduceTable {
   ReduceKernels reduce[reduction_count][dtype_count][2];
   // (sum of d, sum of d * d) of deviations d from a center of the input's dtype, as complex128.
   ReduceKernels moments[dtype_count];
+  ReduceKernels norms[dtype_count];
   ReduceKernels position[2][dtype_count];  // [1]: of the largest, [0]: of the smallest
 };
 

@@ -26,10 +26,21 @@ struct LanesBase {
     return cuda::load_some<memory_t<typename R::input>, V>(p, low, high);
   }
 };
+// Where all places of a pack are joined in the end anyway: lanes that join them earlier, or the
+// same.
+template <class L>
+struct joined_lanes {
+  using type = L;
+};
+template <class L>
+  requires requires { typename L::Joined; }
+struct joined_lanes<L> {
+  using type = typename L::Joined;
+};
+
 // Joins the places of a pack, which stand side by side from `first` on.
-template <class R, int V>
-__device__ __forceinline__ auto join_places(const typename R::template Lanes<V>& lanes, i64 first,
-                                            i64 step, i64 end) {
+template <class R, int V, class Lanes>
+__device__ __forceinline__ auto join_places(const Lanes& lanes, i64 first, i64 step, i64 end) {
   auto x = lanes.result(0, first, step, end);
 #pragma unroll
   for (int v = 1; v < V; ++v) x = R::combine(x, lanes.result(v, first + v, step, end));
@@ -122,6 +133,10 @@ __device__ __forceinline__ u32 half_of(const u32 (&halves)[8], int v) {
   return halves[v / 4 * 2 + v % 2] >> (v % 4 / 2 * 16) & 0xffff;
 }
 
+__device__ __forceinline__ u32 sum_of_bytes(u32 w, u32 more) {
+  return __dp4a(w, 0x01010101u, more);
+}
+
 // The lanes of prod, which has none of its own.
 template <class R>
 using NoBytes = ScalarLanes<R, 16>;
@@ -170,16 +185,17 @@ struct AllBytes : ByteLanes<R> {
   }
 };
 
-template <class R>
-struct CountBytes : ByteLanes<R> {
+// Places: 1 for one total of all.
+template <class R, int Places = 16>
+struct CountBytesAt : ByteLanes<R> {
   using A = typename R::accumulator;
   static constexpr int most_rounds = 240;
   u32 x[4];
-  A total[16];
+  A total[Places];
   __device__ __forceinline__ void start() {
     x[0] = x[1] = x[2] = x[3] = 0;
 #pragma unroll
-    for (int v = 0; v < 16; ++v) total[v] = 0;
+    for (int v = 0; v < Places; ++v) total[v] = 0;
   }
   __device__ __forceinline__ void add(const Words& item, u32) {
 #pragma unroll
@@ -192,16 +208,53 @@ struct CountBytes : ByteLanes<R> {
     }
   }
   __device__ __forceinline__ void finish(int) {
+    if constexpr (Places == 1) {
+      u32 all = 0;
 #pragma unroll
-    for (int v = 0; v < 16; ++v) total[v] += x[v / 4] >> (v % 4 * 8) & 0xff;
+      for (int i = 0; i < 4; ++i) all = sum_of_bytes(x[i], all);
+      total[0] += all;
+    } else {
+#pragma unroll
+      for (int v = 0; v < 16; ++v) total[v] += x[v / 4] >> (v % 4 * 8) & 0xff;
+    }
     x[0] = x[1] = x[2] = x[3] = 0;
   }
-  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
+  __device__ __forceinline__ A result(int v, i64, i64, i64) const {
+    return v < Places ? total[v % Places] : A(0);
+  }
+};
+template <class R>
+struct CountBytes : CountBytesAt<R> {
+  using Joined = CountBytesAt<R, 1>;
 };
 
 // Signed bytes are moved up by 128, so that they are not negative.
 template <class R>
+struct JoinedSumBytes : ByteLanes<R> {
+  using A = typename R::accumulator;
+  static constexpr int most_rounds = 1 << 16;
+  static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x80 : 0;
+  u32 x[4];
+  A total;
+  __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = total = 0; }
+  __device__ __forceinline__ void add(const Words& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] = sum_of_bytes(item.v[i] ^ bias * 0x01010101, x[i]);
+  }
+  // Places that do not exist were loaded as zeros.
+  __device__ __forceinline__ void add_some(const Words& item, u32 round, int, int) {
+    add(item, round);
+  }
+  __device__ __forceinline__ void finish(int rounds) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) total += static_cast<A>(i64(x[i]) - i64(4 * bias) * rounds);
+    x[0] = x[1] = x[2] = x[3] = 0;
+  }
+  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return v == 0 ? total : 0; }
+};
+template <class R>
 struct SumBytes : ByteLanes<R> {
+  using Joined = JoinedSumBytes<R>;
   using A = typename R::accumulator;
   static constexpr int most_rounds = 240;
   static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x80 : 0;
@@ -279,18 +332,19 @@ struct SumHalves : HalfLanes<R> {
   __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
 };
 
-// Bytes whose order as unsigned numbers is that of the values, or with Largest false the reverse.
+// Integers of one or two bytes whose order as unsigned numbers is that of the values, or with
+// Largest false the reverse; of() turns all those of a word.
 template <class T, bool Largest>
-struct ByteKeys {
-  static constexpr u32 flip = (ops::is_signed_v<T> ? 0x80 : 0) ^ (Largest ? 0 : 0xff);
-  static __device__ __forceinline__ u32 of(u32 word) { return word ^ flip * 0x01010101; }
+struct Keys {
+  static constexpr u32 all = (u32{1} << 8 * sizeof(T)) - 1;
+  static constexpr u32 flip = (ops::is_signed_v<T> ? all / 2 + 1 : 0) ^ (Largest ? 0 : all);
+  static __device__ __forceinline__ u32 of(u32 word) { return word ^ ~u32{0} / all * flip; }
   static __device__ __forceinline__ T value(u32 key) { return static_cast<T>(key ^ flip); }
 };
 
 template <class R>
 struct ExtremeBytes : ByteLanes<R> {
-  using T = memory_t<typename R::input>;
-  using Keys = ByteKeys<T, R::largest>;
+  using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
   u32 halves[8];
   __device__ __forceinline__ void start() {
 #pragma unroll
@@ -317,8 +371,7 @@ struct ExtremeBytes : ByteLanes<R> {
 template <class R>
 struct PositionBytes : ByteLanes<R> {
   using A = typename R::accumulator;
-  using T = memory_t<typename R::input>;
-  using Keys = ByteKeys<T, R::largest>;
+  using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
   static constexpr int most_rounds = 240;
   u32 halves[8];
   int best[16];
@@ -365,16 +418,10 @@ struct PositionBytes : ByteLanes<R> {
 };
 
 // The same of elements of two bytes, whose key has 65535 - the round below it.
-template <class T, bool Largest>
-struct HalfKeys {
-  static constexpr u32 flip = (ops::is_signed_v<T> ? 0x8000 : 0) ^ (Largest ? 0 : 0xffff);
-  static __device__ __forceinline__ u32 of(u32 word) { return word ^ flip * 0x00010001; }
-  static __device__ __forceinline__ T value(u32 key) { return static_cast<T>(key ^ flip); }
-};
 template <class R>
 struct PositionHalves : HalfLanes<R> {
   using A = typename R::accumulator;
-  using Keys = HalfKeys<memory_t<typename R::input>, R::largest>;
+  using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
   static constexpr int most_rounds = 65504;
   u32 key[8];
   int best[8];
@@ -418,12 +465,11 @@ struct PositionHalves : HalfLanes<R> {
 // The threads of a row (up to a warp) do a whole output or, with `whole_block`, those of a block a
 // unit of it. V: elements of a load; with V = 1 the reduced dimensions may have any strides, else
 // rows may begin and end anywhere: what is outside is not read.
-template <class R, int V>
-__global__ void __launch_bounds__(block_threads, V >= 8 ? 3 : 4)
+template <class R, int V, class Lanes = typename joined_lanes<typename R::template Lanes<V>>::type>
+__global__ void __launch_bounds__(block_threads, sizeof(Lanes) > 64 ? 3 : 4)
     unordered_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  using Lanes = typename R::template Lanes<V>;
   using Item = typename Lanes::Item;
   constexpr int batch = V > 1 ? 4 : 8;  // loads in flight
   __shared__ __align__(16) unsigned char shared[block_threads / 32 * sizeof(A)];
@@ -508,7 +554,7 @@ __global__ void __launch_bounds__(short_row_threads)
     unordered_short_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  using Lanes = typename R::template Lanes<V>;
+  using Lanes = typename joined_lanes<typename R::template Lanes<V>>::type;
   using Item = typename Lanes::Item;
   const ShortRows task(loop);
   const int n = static_cast<int>(loop.n), left = min(n - task.thread * V, V);
@@ -555,7 +601,8 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
   A* const results = reinterpret_cast<A*>(shared);  // of half a block
   const int x = threadIdx.x, y = threadIdx.y, rows = blockDim.y, width = blockDim.x * V;
   const ColumnTask task(loop, V, width);
-  const ReducePlace place = task.place(loop);
+  const u32 output = task.output();
+  const ReducePlace place = locate_output(loop, output);
   const char* const in = loop.in + place.in;
   const bool exists = task.column < task.size;
   const i64 begin = task.unit * loop.per_unit + y;
@@ -599,7 +646,7 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
     }
   }
   lanes.finish(since);
-  constexpr int at_once = V < 4 ? V : 4;
+  constexpr int at_once = unordered_columns_at_once(V, sizeof(A));
 #pragma unroll
   for (int first = 0; first < V; first += at_once) {
     A acc[at_once];
@@ -623,7 +670,9 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
     }
     if (y == 0 && exists) {
 #pragma unroll
-      for (int v = 0; v < at_once; ++v) store_part<R>(loop, place, first + v, task.unit, acc[v]);
+      for (int v = 0; v < at_once; ++v) {
+        store_part<R>(loop, output, place, first + v, task.unit, acc[v]);
+      }
     }
   }
   finish_tile<R>(loop, task, width);

@@ -41,7 +41,7 @@ struct Call {
       case Kind::from_real:
         return cuda::rfft(in, out, n, axes[0], inverse, scale);
       case Kind::to_real:
-        return cuda::irfft(in, out, axes[0], inverse, scale);
+        return cuda::irfft(in, out, axes[0], inverse, scale, false);
     }
   }
 };

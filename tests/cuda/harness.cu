@@ -141,7 +141,7 @@ void expect(bool condition, const std::string& what) {
   if (++failures <= 40) std::printf("FAILED %s\n", what.c_str());
 }
 
-void expect_same(const View& view, const std::string& what, double ulps) {
+void expect_same(const View& view, const std::string& what, double ulps, double least) {
   std::vector<char> device(view.host.size());
   cuda::check(cudaMemcpy(device.data(), view.device->data, device.size(), cudaMemcpyDeviceToHost),
               "download");
@@ -159,7 +159,8 @@ void expect_same(const View& view, const std::string& what, double ulps) {
         if (x != x && y != y) return true;
         if (ulps == 0) return std::memcmp(&x, &y, sizeof x) == 0;
         if (x == y) return true;
-        return std::abs(x - y) <= ulps * std::numeric_limits<R>::epsilon() * scale;
+        const R unit = std::max({R(scale), std::numeric_limits<R>::min(), R(least)});
+        return std::abs(x - y) <= ulps * std::numeric_limits<R>::epsilon() * unit;
       };
       if constexpr (std::is_same_v<T, f16>) {
         const float x = a, y = b;

@@ -58,8 +58,8 @@ View random_view(DType dtype, const Dims& shape, LayoutOptions options, Values v
 Dims random_shape(std::int64_t most);
 
 // Whether the whole storage is the same on both sides; NaNs are equal. `ulps` are allowed between
-// floating numbers, relative to the larger of two parts.
-void expect_same(const View& view, const std::string& what, double ulps = 0);
+// floating numbers, relative to the larger of two parts, the least normal number or `least`.
+void expect_same(const View& view, const std::string& what, double ulps = 0, double least = 0);
 void expect(bool condition, const std::string& what);
 
 std::string text(const Layout& layout);

@@ -52,6 +52,65 @@ Dims scan_shape() {
                      : random_shape(30000);
 }
 
+// A number as an element of a dtype.
+Element converted(std::int64_t number, DType dtype) {
+  Element e;
+  e.dtype = dtype;
+  dispatch(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T x = static_cast<T>(static_cast<float>(number));
+    std::memcpy(e.bytes, &x, sizeof x);
+  });
+  return e;
+}
+// The same picks of each of many rows, which come through shared memory: rows of whole packs and of
+// others, short and long ones, with gaps, and with an index out of bounds.
+void check_columns(int rounds) {
+  for (int round = 0; round < 8 * rounds; ++round) {
+    const DType dtype = some_dtype();
+    const std::int64_t n = chance(0.3) ? random_integer(1, 50) : 16 * random_integer(1, 40);
+    const std::int64_t columns = chance(0.3) ? random_integer(1, 99) : 16 * random_integer(1, 9);
+    const std::int64_t rows = std::max<std::int64_t>(3, 20000 / n) * random_integer(1, 40);
+    View in = random_view(dtype, {rows, n + 16 * random_integer(0, 1)}, {false, true}, Values::any);
+    const Layout first = slice_axis(in.layout, 1, 0, 1, 1);
+    Layout rest = first;
+    rest.shape.erase(1);
+    rest.strides.erase(1);
+    View index = random_view(some_integer(), {columns}, {false, true}, Values::any);
+    const bool wrong = chance(0.2);
+    const std::int64_t most = std::min<std::int64_t>(n, 120);
+    set_integers(index, 0, most - 1);
+    if (wrong) {
+      set_integers(index, most, most);
+    }
+    View out = random_view(dtype, {columns, rows}, {false, true}, Values::any);
+    out.layout = permute(Layout::contiguous({rows, columns}), {1, 0});
+    Operand host_in = in.on_host(), device_in = in.on_device();
+    host_in.layout = device_in.layout = &rest;
+    std::int64_t bad = 0;
+    const std::int64_t size = wrong ? most : n;
+    const bool good = cpu::gather_indexed(host_in, index.on_host(), size, 1, out.on_host(), &bad);
+    cuda::gather_indexed(device_in, index.on_device(), size, 1, out.on_device());
+    expect(good == late_index_error().empty() && good != wrong, "bounds of columns");
+    std::ostringstream what;
+    what << columns << " of " << n << " columns of " << rows << " rows of " << dtype << " by "
+         << index.dtype;
+    if (good) expect_same(out, what.str());
+  }
+  // Rows of more than the cache holds, which are picked by parts.
+  const View in = random_view(DType::complex128, {9000, 128}, {false, true}, Values::any);
+  View index = random_view(DType::int64, {9000}, {false, true}, Values::any);
+  set_integers(index, -9000, 8999);
+  View out = random_view(DType::complex128, {9000, 128}, {false, true}, Values::any);
+  const Layout row = Layout::contiguous({128});
+  Operand host_in = in.on_host(), device_in = in.on_device();
+  host_in.layout = device_in.layout = &row;
+  std::int64_t bad = 0;
+  cpu::gather_indexed(host_in, index.on_host(), 9000, 128, out.on_host(), &bad);
+  cuda::gather_indexed(device_in, index.on_device(), 9000, 128, out.on_device());
+  expect_same(out, "rows by parts");
+}
+
 }  // namespace
 
 void check_scans(int rounds) {
@@ -137,12 +196,10 @@ void check_indexing(int rounds) {
     what << "indexing " << dtype << " " << text(source.layout) << " by " << index.dtype << " "
          << text(index.layout);
     View out = random_view(dtype, out_shape, {false, chance(0.3)}, Values::any);
-    std::int64_t bad_host = 0, bad_device = 0;
+    std::int64_t bad_host = 0;
     const bool good =
         cpu::gather_indexed(host_in, index.on_host(), n, stride, out.on_host(), &bad_host);
-    expect(
-        cuda::gather_indexed(device_in, index.on_device(), n, stride, out.on_device(), &bad_device),
-        "no waiting in " + what.str());
+    cuda::gather_indexed(device_in, index.on_device(), n, stride, out.on_device());
     const std::string late = late_index_error();
     const std::string named = "index " + std::to_string(bad_host) + " is out of bounds";
     expect(good == late.empty(), "bounds of " + what.str() + ": " + late);
@@ -153,17 +210,9 @@ void check_indexing(int rounds) {
     if (good) expect_same(out, "gather_indexed " + what.str());
     View offsets = random_view(DType::int64, index_shape, {false, true}, Values::small);
     set_integers(offsets, 0, 0);
-    const bool in_bounds =
-        cpu::accumulate_offsets(index.on_host(), n, stride, offsets.on_host(), &bad_host);
-    expect(in_bounds == cuda::accumulate_offsets(index.on_device(), n, stride, offsets.on_device(),
-                                                 &bad_device) &&
-               bad_host == bad_device,
-           "accumulate_offsets " + what.str());
-    if (!in_bounds) continue;
-    expect_same(offsets, "accumulate_offsets " + what.str());
-    cpu::gather(host_in, offsets.on_host(), out.on_host());
-    cuda::gather(device_in, offsets.on_device(), out.on_device());
-    expect_same(out, "gather " + what.str());
+    cpu::accumulate_offsets(index.on_host(), n, stride, offsets.on_host(), &bad_host);
+    cuda::accumulate_offsets(index.on_device(), n, stride, offsets.on_device());
+    expect(good == late_index_error().empty(), "bounds of accumulate_offsets " + what.str());
     View target = random_view(dtype, shape, {false, chance(0.3)}, Values::any);
     Layout target_rest = target.layout;
     target_rest.shape = rest.shape;
@@ -171,14 +220,43 @@ void check_indexing(int rounds) {
     target_rest.size = rest.size;
     Operand host_out = target.on_host(), device_out = target.on_device();
     host_out.layout = device_out.layout = &target_rest;
-    set_integers(offsets, 0, 0);
-    cpu::accumulate_offsets(index.on_host(), n, target.layout.strides[0], offsets.on_host(),
-                            &bad_host);
-    upload(offsets);
+    const std::int64_t step = target.layout.strides[0], reach = (n - 1) * step;
     const View given = random_view(dtype, out_shape, {true, chance(0.3)}, Values::any);
+    const std::int64_t apart = std::max<std::int64_t>(std::abs(step), 1);
+    const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
+                            apart};
+    if (!good) {
+      // Nothing is written where an index is wrong, …
+      cuda::scatter(given.on_device(), offsets.on_device(), range, device_out);
+      const Element one = converted(1, dtype);
+      cuda::scatter(one, offsets.on_device(), {range.lowest, range.highest, apart, true},
+                    device_out);
+      if (slab.empty()) cuda::scatter_indexed(one, index.on_device(), n, step, device_out);
+      expect_same(target, "refused scatter " + what.str());
+      expect(late_index_error().empty() == !slab.empty(), "bounds of scatter " + what.str());
+      continue;  // … nor does it keep the next operation from writing.
+    }
+    expect_same(offsets, "accumulate_offsets " + what.str());
+    cpu::gather(host_in, offsets.on_host(), out.on_host());
+    cuda::gather(device_in, offsets.on_device(), out.on_device());
+    expect_same(out, "gather " + what.str());
+    set_integers(offsets, 0, 0);
+    cpu::accumulate_offsets(index.on_host(), n, step, offsets.on_host(), &bad_host);
+    upload(offsets);
     cpu::scatter(given.on_host(), offsets.on_host(), host_out);
-    cuda::scatter(given.on_device(), offsets.on_device(), device_out);
+    cuda::scatter(given.on_device(), offsets.on_device(), range, device_out);
     expect_same(target, "scatter " + what.str());
+    const Element one = converted(1, dtype);
+    cpu::scatter(one, offsets.on_host(), host_out);
+    cuda::scatter(one, offsets.on_device(), {range.lowest, range.highest, apart, true}, device_out);
+    expect_same(target, "scatter of one value " + what.str());
+    if (!slab.empty()) continue;
+    cpu::scatter(given.on_host(), offsets.on_host(), host_out);
+    cuda::scatter_indexed(given.on_device(), index.on_device(), n, step, device_out);
+    expect_same(target, "scatter_indexed " + what.str());
+    cpu::scatter(one, offsets.on_host(), host_out);
+    cuda::scatter_indexed(one, index.on_device(), n, step, device_out);
+    expect_same(target, "scatter_indexed of one value " + what.str());
   }
   // Very many bad indices, of which the first is named, and one of a later operation.
   {
@@ -188,29 +266,43 @@ void check_indexing(int rounds) {
     const Layout scalar = Layout::contiguous({});
     Operand in = line.on_device();
     in.layout = &scalar;
-    std::int64_t bad;
     set_integers(index, 1000, 2000000000);
     std::int32_t first;
     std::memcpy(&first, index.on_host().data, sizeof first);
-    cuda::gather_indexed(in, index.on_device(), 1000, 1, out.on_device(), &bad);
-    cuda::gather_indexed(in, index.on_device(), 7, 1, out.on_device(), &bad);
+    cuda::gather_indexed(in, index.on_device(), 1000, 1, out.on_device());
+    cuda::gather_indexed(in, index.on_device(), 7, 1, out.on_device());
     const std::string late = late_index_error();
     expect(late.find("index " + std::to_string(first) + " is out of bounds for an axis with size " +
                      "1000,") == 0,
            "the first of many bad indices, " + std::to_string(first) + ": " + late);
     expect(late_index_error().empty(), "indices are reported once");
   }
-  // Many offsets, most of them more than once.
-  View many = random_view(DType::int64, {50000}, {false, true}, Values::any);
-  set_integers(many, 0, 9999);
-  const View values = random_view(DType::float32, {50000}, {false, true}, Values::any);
-  View target = random_view(DType::float32, {10000}, {false, true}, Values::any);
-  const Layout scalar = Layout::contiguous({});
-  Operand host_out = target.on_host(), device_out = target.on_device();
-  host_out.layout = device_out.layout = &scalar;
-  cpu::scatter(values.on_host(), many.on_host(), host_out);
-  cuda::scatter(values.on_device(), many.on_device(), device_out);
-  expect_same(target, "scatter of many");
+  // Many offsets, most of them more than once, side by side and apart.
+  for (const std::int64_t stride : {1, -3}) {
+    View index = random_view(DType::int64, {50000}, {false, true}, Values::any);
+    set_integers(index, 0, 9999);
+    View offsets = index;
+    std::int64_t bad = 0;
+    set_integers(offsets, 0, 0);
+    cpu::accumulate_offsets(index.on_host(), 10000, stride, offsets.on_host(), &bad);
+    offsets.device = cuda::allocate(std::int64_t(offsets.host.size()));
+    upload(offsets);
+    upload(index);
+    const View values = random_view(DType::float32, {50000}, {false, true}, Values::any);
+    View target = random_view(DType::float32, {30000}, {false, true}, Values::any);
+    const Layout scalar = Layout::contiguous({});
+    Operand host_out = target.on_host(), device_out = target.on_device();
+    host_out.layout = device_out.layout = &scalar;
+    for (Operand* out : {&host_out, &device_out}) out->data += stride < 0 ? 29999 * 4 : 0;
+    const OffsetRange range{stride < 0 ? -29997 : 0, stride < 0 ? 0 : 9999, std::abs(stride)};
+    cpu::scatter(values.on_host(), offsets.on_host(), host_out);
+    cuda::scatter(values.on_device(), offsets.on_device(), range, device_out);
+    expect_same(target, "scatter of many");
+    cpu::scatter(values.on_host(), offsets.on_host(), host_out);
+    cuda::scatter_indexed(values.on_device(), index.on_device(), 10000, stride, device_out);
+    expect_same(target, "scatter_indexed of many");
+  }
+  check_columns(rounds);
 
   for (int round = 0; round < 40 * rounds; ++round) {
     const DType dtype = compute_dtype(some_dtype());
@@ -247,6 +339,15 @@ void check_indexing(int rounds) {
     cuda::compress(in.on_device(), mask.on_device(), out.on_device());
     expect_same(out, "compress of " + text(in.layout));
   }
+  // More tiles than a block has threads.
+  const View mask = random_view(DType::bool_, {9000001}, {false, true}, Values::sparse);
+  const std::int64_t count = cpu::count_nonzero(mask.on_host());
+  expect(count == cuda::count_nonzero(mask.on_device()), "count_nonzero of a long mask");
+  View column = random_view(DType::int64, {count}, {false, true}, Values::any);
+  const Operand host = column.on_host(), device = column.on_device();
+  cpu::nonzero(mask.on_host(), {&host, 1});
+  cuda::nonzero(mask.on_device(), {&device, 1});
+  expect_same(column, "nonzero of a long mask");
 }
 
 void check_sorts(int rounds) {

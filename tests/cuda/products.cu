@@ -1,4 +1,5 @@
-// Matrix products against sums of products in double.
+// Products of matrices and of vectors against sums of products in double; cross products against
+// those of the CPU engine.
 #include <complex>
 #include <cstring>
 #include <sstream>
@@ -7,14 +8,95 @@
 
 namespace arrayx::testing {
 
-void check_products(int rounds) {
+namespace {
+
+DType random_numeric() {
+  for (;;) {
+    const auto dtype = static_cast<DType>(random_integer(0, dtype_count - 1));
+    if (dtype != DType::bool_ && dtype != DType::float16) return dtype;
+  }
+}
+
+void check_vecdots(int rounds) {
+  for (int round = 0; round < 60 * rounds; ++round) {
+    const DType dtype = random_numeric();
+    const std::int64_t longest[] = {16, 70, 400, 40000};
+    const std::int64_t k = random_integer(1, longest[random_integer(0, 3)]);
+    const std::int64_t m = random_integer(1, k > 400 ? 2 : 20);
+    const Dims shape{m, random_integer(1, k > 400 ? 2 : k > 70 ? 20 : 100), k};
+    const bool conjugate = chance(0.5);
+    const View a = random_view(dtype, shape, {true, chance(0.4)}, Values::positive);
+    const View b = random_view(dtype, shape, {true, chance(0.4)}, Values::positive);
+    View out = random_view(dtype, {shape[0], shape[1]}, {false}, Values::positive);
+    dispatch(dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, f16>) {
+        const auto place = [](const View& v, std::int64_t i, std::int64_t j, std::int64_t l) {
+          const Dims& strides = v.layout.strides;
+          return (v.layout.offset + i * strides[0] + j * strides[1] + l) * std::int64_t{sizeof(T)};
+        };
+        for (std::int64_t i = 0; i < shape[0]; ++i) {
+          for (std::int64_t j = 0; j < shape[1]; ++j) {
+            std::conditional_t<std::is_integral_v<T>, std::uint64_t, std::complex<double>> sum{};
+            for (std::int64_t l = 0; l < k; ++l) {
+              T x, y;
+              std::memcpy(&x, a.host.data() + place(a, i, j, l * a.layout.strides[2]), sizeof x);
+              std::memcpy(&y, b.host.data() + place(b, i, j, l * b.layout.strides[2]), sizeof y);
+              const decltype(sum) u(x), v(y);
+              if constexpr (std::is_integral_v<T>) {
+                sum += u * v;
+              } else {
+                sum += (conjugate ? std::conj(u) : u) * v;
+              }
+            }
+            T result;
+            if constexpr (std::is_floating_point_v<T>) {
+              result = static_cast<T>(sum.real());
+            } else {
+              result = static_cast<T>(sum);
+            }
+            std::memcpy(out.host.data() + place(out, i, j, 0), &result, sizeof result);
+          }
+        }
+      }
+    });
+    cuda::vecdot(a.on_device(), b.on_device(), conjugate, out.on_device());
+    std::ostringstream what;
+    what << "vecdot of " << dtype << " " << text(a.layout) << " and " << text(b.layout);
+    expect_same(out, what.str(), is_floating(dtype) ? 400 : 0);
+  }
+}
+
+void check_crosses(int rounds) {
   for (int round = 0; round < 40 * rounds; ++round) {
     DType dtype;
     do {
-      dtype = static_cast<DType>(random_integer(0, dtype_count - 1));
-    } while (dtype == DType::bool_ || dtype == DType::float16);
-    const std::int64_t m = random_integer(1, 90), n = random_integer(1, 90),
-                       k = random_integer(0, 90), batch = random_integer(1, 3);
+      dtype = random_numeric();
+    } while (is_complex(dtype));
+    const Dims shape{random_integer(1, 20), random_integer(1, 12) * 4, 3};
+    const bool plain = chance(0.4);
+    const View a = random_view(dtype, shape, {true, plain}, Values::any);
+    const View b = random_view(dtype, shape, {true, plain}, Values::any);
+    const View out = random_view(dtype, shape, {false, plain}, Values::small);
+    if (!cpu::cross(a.on_host(), b.on_host(), out.on_host())) continue;
+    expect(cuda::cross(a.on_device(), b.on_device(), out.on_device()), "cross has a kernel");
+    std::ostringstream what;
+    what << "cross of " << dtype << " " << text(a.layout) << " and " << text(b.layout);
+    expect_same(out, what.str());
+  }
+}
+
+}  // namespace
+
+void check_products(int rounds) {
+  check_vecdots(rounds);
+  check_crosses(rounds);
+  for (int round = 0; round < 60 * rounds; ++round) {
+    const DType dtype = random_numeric();
+    const std::int64_t most = chance(0.4) ? 16 : 90;
+    const std::int64_t m = chance(0.2) ? 1 : random_integer(1, most),
+                       n = chance(0.2) ? 1 : random_integer(1, most), k = random_integer(0, most),
+                       batch = random_integer(1, 3);
     const View a = random_view(dtype, {batch, m, k}, {true, chance(0.3)}, Values::positive);
     const View b = random_view(dtype, {batch, k, n}, {true, chance(0.3)}, Values::positive);
     View out = random_view(dtype, {batch, m, n}, {false, true}, Values::positive);

@@ -281,8 +281,7 @@ void measure_reductions() {
     bool flags[8];
     for (int i = 0; i < shape.size(); ++i) flags[i] = marks[i];
     report(what.str(), double(x.nbytes()), [&] {
-      cuda::reduce(op, compute_dtype(result), x, std::span<const bool>(flags, shape.size()),
-                   nullptr, out);
+      cuda::reduce(op, compute_dtype(result), x, std::span<const bool>(flags, shape.size()), out);
     });
   };
   for (const DType d :
@@ -348,9 +347,8 @@ void measure_others() {
     const Layout scalar = Layout::contiguous({});
     Operand whole(x);
     whole.layout = &scalar;
-    std::int64_t bad;
     report("gather of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
-           [&] { cuda::gather_indexed(whole, order, n, 1, to, &bad); });
+           [&] { cuda::gather_indexed(whole, order, n, 1, to); });
     const Array mask = random_array(DType::bool_, {n});
     const Array packed = array(d, {cuda::count_nonzero(mask)});
     report("compress " + name, double(n) + x.nbytes() + packed.nbytes(),
@@ -363,7 +361,7 @@ void measure_others() {
     Operand target(z);
     target.layout = &scalar;
     report("scatter of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
-           [&] { cuda::scatter(some, order, target); });
+           [&] { cuda::scatter(some, order, {0, m - 1}, target); });
   }
   for (const DType d : {DType::float32, DType::float64, DType::int32}) {
     const std::int64_t side = 4096;

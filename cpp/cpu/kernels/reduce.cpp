@@ -972,9 +972,11 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
     fill_pair<Sum, T, T>(k, Reduction::sum, dtype, 0);
     fill_pair<Prod, T, T>(k, Reduction::prod, dtype, 0);
     fill_pair<SumSquaredDeviations, T, T>(k, Reduction::sum_squared_deviations, dtype, 0);
+    fill_pair<SumMagnitudes, T, T>(k, Reduction::sum_magnitudes, dtype, 0);
     if constexpr (same_type_v<T, f32>) {
       fill_pair<Sum, f32, f64>(k, Reduction::sum, dtype, 1);
       fill_pair<SumSquaredDeviations, f32, f64>(k, Reduction::sum_squared_deviations, dtype, 1);
+      fill_pair<SumMagnitudes, f32, f64>(k, Reduction::sum_magnitudes, dtype, 1);
     }
   } else {
     fill_pair<Sum, R, R, 2>(k, Reduction::sum, dtype, 0);
@@ -1004,6 +1006,7 @@ void fill_accumulator(ReduceKernels& k, DType dtype) {
   k.merge[index(Reduction::prod)][d] = Columns<Prod, T, T>::merge_kernel;
   k.merge[index(Reduction::count_nonzero)][d] = k.merge[index(Reduction::sum)][d];
   k.merge[index(Reduction::sum_squared_deviations)][d] = k.merge[index(Reduction::sum)][d];
+  k.merge[index(Reduction::sum_magnitudes)][d] = k.merge[index(Reduction::sum)][d];
 }
 
 }  // namespace

@@ -71,27 +71,10 @@ ARRAYX_HD A convert_item(T x) {
   }
 }
 
-// Widening of integers in steps of two: the compiler takes a wider step lane by lane.
-template <class A, class T, int W>
-ARRAYX_HD Vec<A, W> widen(Vec<T, W> x) {
-  if constexpr (ops::same_type_v<T, A>) {
-    return x;
-  } else if constexpr (!ops::is_float_v<A> && sizeof(A) > 2 * sizeof(T)) {
-    using ints = ops::ints_of_width<2 * sizeof(T)>;
-    if constexpr (ops::is_signed_v<T>) {
-      return widen<A>(ops::convert<Vec<typename ints::s, W>>(x));
-    } else {
-      return widen<A>(ops::convert<Vec<typename ints::u, W>>(x));
-    }
-  } else {
-    return ops::convert<Vec<A, W>>(x);
-  }
-}
-
 // W elements of T at p, as lanes of A.
 template <class T, class A, int W>
 ARRAYX_HD Vec<A, W> load_as(const char* p) {
-  return widen<A>(Vec<T, W>::load(p));
+  return ops::convert<Vec<A, W>>(Vec<T, W>::load(p));
 }
 
 // 0, 1, 2 …
@@ -127,7 +110,7 @@ ARRAYX_HD Vec<T, W> load_part(const void* p, int64_t count) {
 }
 template <class T, class A, int W>
 ARRAYX_HD Vec<A, W> load_part_as(const char* p, int64_t count) {
-  return widen<A>(load_part<T, W>(p, count));
+  return ops::convert<Vec<A, W>>(load_part<T, W>(p, count));
 }
 
 // Rows that a kernel may read `beyond` bytes past their end: memory of the rows after them.

@@ -181,15 +181,87 @@ ARRAYX_HD To bit_cast(Vec<T, N> x) {
   return To(__builtin_bit_cast(typename To::native, x.v));
 }
 
+// Whether one instruction widens integers to N of R, which fill a register.
+template <class R, class T, int N>
+inline constexpr bool widens_at_once =
+#if defined(__AVX512BW__)
+    (N * sizeof(R) == 64 || N * sizeof(R) == 32) &&
+#elif defined(__AVX2__)
+    N * sizeof(R) == 32 &&
+#else
+    false &&
+#endif
+    !is_float_v<T> && !is_float_v<R> && (sizeof(R) > sizeof(T));
+
+#if defined(__AVX2__)
+// The bytes of a short vector in a register of 16 or 32 bytes.
+template <class T, int N>
+auto in_register(Vec<T, N> x) {
+  if constexpr (sizeof(x.v) == 32) {
+    return __builtin_bit_cast(__m256i, x.v);
+  } else if constexpr (sizeof(x.v) == 16) {
+    return __builtin_bit_cast(__m128i, x.v);
+  } else if constexpr (sizeof(x.v) == 8) {
+    __m128i v = _mm_cvtsi64_si128(__builtin_bit_cast(long long, x.v));
+    asm("" : "+x"(v));  // GCC 12 fails where it joins this load with a masked widening
+    return v;
+  } else {
+    return _mm_cvtsi32_si128(__builtin_bit_cast(int, x.v));
+  }
+}
+template <class R, class T, int N>
+auto widen_at_once(Vec<T, N> x) {
+  constexpr bool sign = is_signed_v<T>;
+  constexpr int from = sizeof(T), to = sizeof(R);
+  const auto v = in_register(x);
+#if defined(__AVX512BW__)
+  if constexpr (N * to == 64) {
+    if constexpr (from == 1 && to == 2) {
+      return sign ? _mm512_cvtepi8_epi16(v) : _mm512_cvtepu8_epi16(v);
+    } else if constexpr (from == 1 && to == 4) {
+      return sign ? _mm512_cvtepi8_epi32(v) : _mm512_cvtepu8_epi32(v);
+    } else if constexpr (from == 1) {
+      return sign ? _mm512_cvtepi8_epi64(v) : _mm512_cvtepu8_epi64(v);
+    } else if constexpr (from == 2 && to == 4) {
+      return sign ? _mm512_cvtepi16_epi32(v) : _mm512_cvtepu16_epi32(v);
+    } else if constexpr (from == 2) {
+      return sign ? _mm512_cvtepi16_epi64(v) : _mm512_cvtepu16_epi64(v);
+    } else {
+      return sign ? _mm512_cvtepi32_epi64(v) : _mm512_cvtepu32_epi64(v);
+    }
+  } else
+#endif
+      if constexpr (from == 1 && to == 2) {
+    return sign ? _mm256_cvtepi8_epi16(v) : _mm256_cvtepu8_epi16(v);
+  } else if constexpr (from == 1 && to == 4) {
+    return sign ? _mm256_cvtepi8_epi32(v) : _mm256_cvtepu8_epi32(v);
+  } else if constexpr (from == 1) {
+    return sign ? _mm256_cvtepi8_epi64(v) : _mm256_cvtepu8_epi64(v);
+  } else if constexpr (from == 2 && to == 4) {
+    return sign ? _mm256_cvtepi16_epi32(v) : _mm256_cvtepu16_epi32(v);
+  } else if constexpr (from == 2) {
+    return sign ? _mm256_cvtepi16_epi64(v) : _mm256_cvtepu16_epi64(v);
+  } else {
+    return sign ? _mm256_cvtepi32_epi64(v) : _mm256_cvtepu32_epi64(v);
+  }
+}
+#endif
+
 template <class To, class T, int N>
 ARRAYX_HD To convert(Vec<T, N> x) {
   static_assert(lane_traits<To>::lanes == N);
-  // GCC 12 widens float by halves; one instruction does it.
+  // GCC 12 widens by halves; one instruction does it.
 #if defined(__AVX512F__)
   if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<f64, 8>>)
     return To(_mm512_cvtps_pd(x.v));
+  if constexpr (same_type_v<T, i32> && same_type_v<To, Vec<f64, 8>>)
+    return To(_mm512_cvtepi32_pd(__builtin_bit_cast(__m256i, x.v)));
 #endif
 #if defined(__AVX2__)
+  if constexpr (same_type_v<T, i32> && same_type_v<To, Vec<f64, 4>>)
+    return To(_mm256_cvtepi32_pd(__builtin_bit_cast(__m128i, x.v)));
+  if constexpr (widens_at_once<scalar_t<To>, T, N>)
+    return To(__builtin_bit_cast(typename To::native, widen_at_once<scalar_t<To>>(x)));
   if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<f64, 4>>)
     return To(_mm256_cvtps_pd(x.v));
 #endif

@@ -1,13 +1,15 @@
 // The functions of complex operands. Each has one core over Complex<V> in float64 that carries low
-// parts where terms cancel, so that the error stays near one ulp of the modulus; complex64 goes
-// through the same core. Branch cuts, signed zeros, infinities and NaN follow the standard's lists,
-// that is C99's Annex G: lanes that are not finite are redone one by one by a scalar function.
+// parts where terms cancel, so that the error stays near one ulp of the modulus; complex64 has
+// shorter ones (short_complex.hpp) and goes through the same where those do not hold. Branch cuts,
+// signed zeros, infinities and NaN follow the standard's lists, that is C99's Annex G: lanes that
+// are not finite are redone one by one by a scalar function.
 #pragma once
 
 #include "../complex.hpp"
 #include "fixed_point.hpp"
 #include "hyperbolic.hpp"
 #include "power.hpp"
+#include "short_complex.hpp"
 #include "trigonometric.hpp"
 
 ARRAYX_OPS_BEGIN
@@ -96,6 +98,24 @@ ARRAYX_HD Complex<V> evaluate(F core, Complex<V> z, Complex<V> w) {
     return r;
   } else {
     return core(z, w);
+  }
+}
+
+// short_core where it holds, else core, both of float64 lanes. Out of line, since a GPU has several
+// kernels of an operation.
+template <class Short, class F, class... Z>
+ARRAYX_HD_NOINLINE auto short_or_full(Short short_core, F core, Z... z) {
+  const auto r = short_core(z...);
+  return all(r.holds) ? r.value : choose(r.holds, r.value, core(z...));
+}
+// core(z...), for results in float32 by the short one where it holds.
+template <class Short, class F, class V, class... Z>
+ARRAYX_HD Complex<V> evaluate_short(Short short_core, F core, Complex<V> z, Z... w) {
+  if constexpr (same_type_v<scalar_t<V>, f32>) {
+    return evaluate([short_core, core](auto... x) { return short_or_full(short_core, core, x...); },
+                    z, w...);
+  } else {
+    return core(z, w...);
   }
 }
 
@@ -1020,27 +1040,33 @@ ARRAYX_HD Complex<V> sign(Complex<V> z) {
 }
 template <class V>
 ARRAYX_HD Complex<V> sqrt(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_sqrt(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_sqrt(a); },
+                                [](auto a) { return detail::complex_sqrt(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> exp(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_exp(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_exp(a); },
+                                [](auto a) { return detail::complex_exp(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> expm1(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_expm1(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_expm1(a); },
+                                [](auto a) { return detail::complex_expm1(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> log(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_log(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_log(a, 1); },
+                                [](auto a) { return detail::complex_log(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> log1p(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_log1p(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_log1p(a); },
+                                [](auto a) { return detail::complex_log1p(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> log2(Complex<V> z) {
-  return detail::evaluate(
+  return detail::evaluate_short(
+      [](auto a) { return detail::short_complex_log(a, 0x1.71547652b82fep+0); },
       [](auto a) {
         const auto r = detail::complex_log(a);
         const auto d = constant<decltype(r.re)>(detail::ln2);
@@ -1050,7 +1076,8 @@ ARRAYX_HD Complex<V> log2(Complex<V> z) {
 }
 template <class V>
 ARRAYX_HD Complex<V> log10(Complex<V> z) {
-  return detail::evaluate(
+  return detail::evaluate_short(
+      [](auto a) { return detail::short_complex_log(a, 0x1.bcb7b1526e50ep-2); },
       [](auto a) {
         const auto r = detail::complex_log(a);
         const auto d = constant<decltype(r.re)>(0x1.26bb1bbb55516p+1);
@@ -1060,31 +1087,43 @@ ARRAYX_HD Complex<V> log10(Complex<V> z) {
 }
 template <class V>
 ARRAYX_HD Complex<V> sinh(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_sinh(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_sinh_or_cosh<false>(a); },
+                                [](auto a) { return detail::complex_sinh(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> cosh(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_cosh(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_sinh_or_cosh<true>(a); },
+                                [](auto a) { return detail::complex_cosh(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> tanh(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_tanh(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_tanh(a); },
+                                [](auto a) { return detail::complex_tanh(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> acos(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_acos(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_acos(a); },
+                                [](auto a) { return detail::complex_acos(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> acosh(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_acosh(a); }, z);
+  return detail::evaluate_short(
+      [](auto a) {
+        auto r = detail::short_complex_acos(a);
+        r.value = {fabs(r.value.im), copysign(r.value.re, a.im)};
+        return r;
+      },
+      [](auto a) { return detail::complex_acosh(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> asin(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_asin(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_asin(a); },
+                                [](auto a) { return detail::complex_asin(a); }, z);
 }
 template <class V>
 ARRAYX_HD Complex<V> atanh(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_atanh(a); }, z);
+  return detail::evaluate_short([](auto a) { return detail::short_complex_atanh(a); },
+                                [](auto a) { return detail::complex_atanh(a); }, z);
 }
 
 // f(z) = -j g(j z) for the pairs of odd functions, whose conjugate and negative arguments give
@@ -1111,7 +1150,8 @@ ARRAYX_HD Complex<V> atan(Complex<V> z) {
 }
 template <class V>
 ARRAYX_HD Complex<V> pow(Complex<V> z, Complex<V> w) {
-  return detail::evaluate([](auto a, auto b) { return detail::complex_pow(a, b); }, z, w);
+  return detail::evaluate_short([](auto a, auto b) { return detail::short_complex_pow(a, b); },
+                                [](auto a, auto b) { return detail::complex_pow(a, b); }, z, w);
 }
 
 }  // namespace math

@@ -149,29 +149,68 @@ ARRAYX_HD V pow(V x, V y) {
   }
 }
 
+namespace detail {
+
+// Where squares and their rounding errors stay in range: below `most`, above `least`; larger values
+// than `big` and smaller ones than `tiny` are scaled.
+template <class T>
+struct hypot_constants;
+template <>
+struct hypot_constants<f64> {
+  static constexpr f64 most = 0x1p510, least = 0x1p-450, big = 0x1p500, tiny = 0x1p-400;
+  static constexpr f64 down = 0x1p-600, up = 0x1p600;
+  static constexpr i64 half_inverse = 0x7FCE623822FC16E6;
+};
+template <>
+struct hypot_constants<f32> {
+  static constexpr f64 most = 0x1p62, least = 0x1p-45, big = 0x1p60, tiny = 0x1p-40;
+  static constexpr f64 down = 0x1p-70, up = 0x1p100;
+  static constexpr i32 half_inverse = 0x7E7311C3;
+};
+
+// 1 / (2 x) to 6 bits for x >= 0; finite where x is zero. The difference of the bits negates the
+// exponent and is within an eighth; then a step of Newton's.
+template <class V>
+ARRAYX_HD V rough_half_inverse(V x) {
+  using I = int_t<V>;
+  constexpr scalar_t<I> bits = hypot_constants<scalar_t<V>>::half_inverse;
+  const V h = bit_cast<V>(splat<I>(bits) - bit_cast<I>(x));
+  return mul_add(h, mul_add(x + x, -h, constant<V>(1)), h);
+}
+
+}  // namespace detail
+
 template <class V>
 ARRAYX_HD V hypot(V x, V y) {
   const V infinity = constant<V>(limits<scalar_t<V>>::infinity);
   V result;
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
+  if constexpr (same_type_v<scalar_t<V>, f32> && !has_fma) {
     result = map_wide(detail::HypotNarrow{}, x, y);
   } else {
+    using C = detail::hypot_constants<scalar_t<V>>;
     const V a0 = fabs(x), b0 = fabs(y);
     V a = select(a0 > b0, a0, b0), b = select(a0 > b0, b0, a0);
-    // Outside this range a square or its rounding error would overflow or lose bits.
-    const mask_t<V> far = !((a < constant<V>(0x1p510)) & (b > constant<V>(0x1p-450)));
+    // True for infinities and NaN, too.
+    const mask_t<V> far = !((a < constant<V>(C::most)) & (b > constant<V>(C::least)));
+    const bool any_far = any(far);
     V scale = constant<V>(1), unscale = constant<V>(1);
-    if (any(far)) {
-      const mask_t<V> big = far & (a > constant<V>(0x1p500));
-      const mask_t<V> tiny = far & (a < constant<V>(0x1p-400));
-      scale = select(big, constant<V>(0x1p-600), select(tiny, constant<V>(0x1p600), scale));
-      unscale = select(big, constant<V>(0x1p600), select(tiny, constant<V>(0x1p-600), unscale));
+    if (any_far) {
+      const mask_t<V> big = far & (a > constant<V>(C::big));
+      const mask_t<V> tiny = far & (a < constant<V>(C::tiny));
+      scale = select(big, constant<V>(C::down), select(tiny, constant<V>(C::up), scale));
+      unscale =
+          select(big, constant<V>(1 / C::down), select(tiny, constant<V>(1 / C::up), unscale));
       a = a * scale;
       b = b * scale;
     }
     const DoubleWord<V> a2 = two_square(a), b2 = two_square(b);
     const DoubleWord<V> sum = fast_two_sum(a2.hi, b2.hi);
-    result = value(sqrt(DoubleWord<V>{sum.hi, sum.lo + (a2.lo + b2.lo)})) * unscale;
+    // What the root leaves is an ulp of it at most: a few bits of the quotient are enough.
+    const V root = sqrt(sum.hi);
+    const V rest = exact_rest(sum.hi, root, root) + (sum.lo + (a2.lo + b2.lo));
+    result = mul_add(rest, detail::rough_half_inverse(root), root);
+    if (!any_far) return result;
+    result = result * unscale;
   }
   result = select(is_nan(x) | is_nan(y), x + y, result);
   return select(is_inf(x) | is_inf(y), infinity, result);

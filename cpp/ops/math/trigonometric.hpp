@@ -240,14 +240,19 @@ ARRAYX_HD SinCos<V> sin_cos_reduced(ReducedAngle<V> r) {
 
 // The same to 2^-37 relative, for results in float32.
 template <class V>
-ARRAYX_HD SinCos<V> sin_cos_reduced_short(V r) {
+struct ShortReducedSinCos {
+  V sin, cos, cos_minus_one;
+};
+template <class V>
+ARRAYX_HD ShortReducedSinCos<V> sin_cos_reduced_short(V r) {
   constexpr f64 sin_c[] = {-0x1.5555554c6ff3cp-3, 0x1.1111086901825p-7, -0x1.a00f7e0c113a3p-13,
                            0x1.6cd1ae9b80829p-19};
   constexpr f64 cos_c[] = {-0.5, 0x1.5555554ed8258p-5, -0x1.6c16b82899e6ep-10,
                            0x1.a010ddd6aa8b0p-16, -0x1.241e68b4d90c6p-22};
   const V square = r * r;
+  const V series = horner(square, cos_c);
   return {copysign(mul_add(r * square, horner(square, sin_c), r), r),
-          mul_add(square, horner(square, cos_c), constant<V>(1))};
+          mul_add(square, series, constant<V>(1)), square * series};
 }
 
 // pi/2 to 86 bits is enough for float32, which stays 2^-30 away from multiples of it.
@@ -487,7 +492,7 @@ ARRAYX_HD V trig_short(V x) {
       r.quadrant = select(large, other.quadrant, r.quadrant);
     }
   }
-  const SinCos<V> y = sin_cos_reduced_short(r.hi);
+  const ShortReducedSinCos<V> y = sin_cos_reduced_short(r.hi);
   const mask_t<V> odd = is_odd<V>(r.quadrant);
   if constexpr (Function == Trig::sin) {
     return flip_sign(select(odd, y.cos, y.sin), r.quadrant);
