@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(block_threads) dots_in_lanes(const __grid_cons
     output = p.units.divide(blockIdx.x);
     unit = blockIdx.x - output * units;
   } else {
-    output = (blockIdx.x * block_threads + threadIdx.x) >> p.threads_log2;
+    output = static_cast<u32>((u64{blockIdx.x} * block_threads + threadIdx.x) >> p.threads_log2);
     exists = output < p.loop.count;
     output = min(output, p.loop.count - 1);
   }

@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(block_threads)
       const i64 at = normalised(index[e], loop.dtype[0], n);
       if (at < 0) {
         note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
-        refused = operation;
+        if (!adds) refused = operation;  // offsets that are added up tell by what they are
       }
       sum[e] = at < 0 || sum[e] == none ? none : sum[e] + at * stride;
       if (place.exists[e]) *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) = sum[e];
@@ -435,8 +435,9 @@ bool gather_columns_of(const Plan& plan, const Operand& index, const Operand& in
     if constexpr (sizeof item == 4 || sizeof item == 8) {
       const void* const kernel = reinterpret_cast<const void*>(&gather_columns<decltype(item)>);
       if (static_cast<std::size_t>(shared) > properties().shared_bytes_per_block) {
+        // The same for each of the threads that launch it.
         check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(shared)),
+                                   static_cast<int>(room)),
               "cudaFuncSetAttribute");
       }
       launch(kernel, static_cast<unsigned>(std::min((rows - 1) / tile + 1, most)), arguments,
@@ -529,7 +530,7 @@ void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t strid
 namespace {
 
 // Few offsets are compared with all that follow.
-constexpr std::int64_t few_offsets = 8192;
+constexpr std::int64_t few_offsets = 65536;
 __global__ void __launch_bounds__(block_threads)
     keep_last_of_few(const i64* offsets, i64 n, i64* kept, u64 operation) {
   __shared__ i64 others[block_threads];

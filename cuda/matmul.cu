@@ -323,6 +323,7 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   const auto prepare = [&](Operand& x, Array& holder, std::int64_t rows, std::int64_t columns) {
     const std::int64_t row = x.layout->strides[n - 2], column = x.layout->strides[n - 1];
     const auto is_readable = [&] {
+      if (by_vector && rows == 1 && columns == 1) return row > 0 && column > 0;
       if (by_vector && rows == 1 && columns == p.k) return column > 0;
       if (by_vector && columns == 1 && rows == p.k) return row > 0;
       return !by_cublas || is_blas_matrix(rows, columns, row, column);

@@ -36,6 +36,10 @@ constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2;
 // Few lines beside each other, which packs go across: at most so many in a tile.
 constexpr int band_lines_log2 = 4, band_bytes = 256;
 constexpr int resident_bands = 3;
+// Shared memory of their block: what is allotted to the most lines, and the rest at most.
+constexpr int most_band_bytes =
+    kept_bands * packs_of_thread * pack_bytes * (warp_size << band_lines_log2);
+constexpr int band_table_bytes = 20 << 10;
 
 // What a thread has of a tile.
 template <class A>
@@ -826,7 +830,11 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const auto in_packs = [&](const char* p, std::int64_t line_step, std::int64_t step) {
     return line_step == 1 && step % elements == 0 && is_aligned_to(p, pack_bytes);
   };
-  const bool bands = columns && passes && !converts && (size == 4 || size == 8) &&
+  const std::int64_t band_elements = std::int64_t{warp_size} * packs_of_thread * elements;
+  const bool bands = columns && passes && n > band_elements && !converts &&
+                     (size == 4 || size == 8) &&
+                     most_band_bytes + band_table_bytes <=
+                         static_cast<std::int64_t>(properties().shared_bytes_opt_in) &&
                      !is_complex(out.dtype) && kept.ndim() == 1 && lines * size <= band_bytes &&
                      1 << across_log2 >= 2 * elements &&
                      in_packs(in.data + kept.base[0] * in_size, kept.stride[0][0], in_step) &&
@@ -834,7 +842,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   if (bands) {
     loop.lines_log2 = across_log2;
     groups = lines >> across_log2;
-    tiles = (n - 1) / (warp_size * packs_of_thread * elements) + 1;
+    tiles = (n - 1) / band_elements + 1;
   }
   std::optional<Scratch> totals;
   if (passes) {
@@ -868,20 +876,21 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   void* arguments[] = {&loop};
   std::int64_t blocks = groups;
   int kept_bytes = 0, threads = block_threads;
-  const auto keep_tiles = [&](int bytes, std::int64_t resident) {
+  // The attribute is the kernel's, which other threads launch, too: the same for each of them.
+  const auto keep_tiles = [&](int bytes, int most_bytes, std::int64_t resident) {
     kept_bytes = bytes;
     blocks = std::min(groups * tiles, sms * resident);
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes),
           "cudaFuncSetAttribute");
   };
   if (bands) {
     const int narrower_log2 = band_lines_log2 - loop.lines_log2;
     threads = (warp_size << loop.lines_log2) / elements;
-    keep_tiles(kept_bands * threads * packs_of_thread * elements * pack_bytes,
+    keep_tiles(kept_bands * threads * packs_of_thread * elements * pack_bytes, most_band_bytes,
                std::int64_t{resident_bands} << narrower_log2);
   } else if (passes) {
-    keep_tiles((columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size,
-               resident_blocks(size));
+    const int bytes = (columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size;
+    keep_tiles(bytes, bytes, resident_blocks(size));
   }
   const char* const verb = product ? "cumulative_prod" : "cumulative_sum";
   if (threads == block_threads) {

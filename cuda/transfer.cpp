@@ -52,15 +52,21 @@ Ring& ring() {
 struct Page {
   std::mutex mutex;
   void* memory = nullptr;
+
+  // False where nothing can be pinned.
+  bool open() {
+    if (memory || cudaHostAlloc(&memory, page_bytes, cudaHostAllocPortable) == cudaSuccess) {
+      return true;
+    }
+    cudaGetLastError();
+    memory = nullptr;
+    return false;
+  }
 };
-// Of all devices. Never destroyed.
+// Of the current device, as the ring.
 Page& page() {
-  static auto* const only = [] {
-    auto* const p = new Page;
-    check(cudaHostAlloc(&p->memory, page_bytes, cudaHostAllocPortable), "pinned memory");
-    return p;
-  }();
-  return *only;
+  static auto* all = new std::vector<Page>(static_cast<std::size_t>(device_count()));
+  return (*all)[static_cast<std::size_t>(properties().index)];
 }
 
 bool is_pinned(const void* on_host) {
@@ -128,11 +134,13 @@ void download(Backend& host, const void* on_device, void* on_host, std::size_t b
   if (bytes <= page_bytes) {
     Page& p = page();
     const std::lock_guard lock(p.mutex);
-    check(cudaMemcpyAsync(p.memory, from, bytes, cudaMemcpyDeviceToHost, stream()),
-          "a copy to the host");
-    check(cudaStreamSynchronize(stream()), "a copy to the host");
-    std::memcpy(to, p.memory, bytes);
-    return;
+    if (p.open()) {
+      check(cudaMemcpyAsync(p.memory, from, bytes, cudaMemcpyDeviceToHost, stream()),
+            "a copy to the host");
+      check(cudaStreamSynchronize(stream()), "a copy to the host");
+      std::memcpy(to, p.memory, bytes);
+      return;
+    }
   }
   if (bytes >= least_staged && !is_pinned(on_host)) {
     Ring& r = ring();

@@ -213,6 +213,16 @@ def test_many_vectors(dtype, n):
 
 
 @pytest.mark.parametrize("dtype", NUMERIC)
+def test_one_number_as_a_matrix(dtype):
+    """Its strides may be zero."""
+    a = random((40, 1), dtype, 1)
+    x, number = xp.asarray(a), xp.asarray(a[:1, 0])
+    for one in (number[None, :], number[:, None], xp.broadcast_to(number, (1, 1))):
+        for product in (x @ one, xp.matrix_transpose(one @ xp.matrix_transpose(x))):
+            assert xp.all(product == x * number)
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
 @pytest.mark.parametrize("shape", [(100,), (3, 2000), (100_003,), (1500, 130)])
 def test_products_of_vectors_do_not_depend_on_their_layout(dtype, shape):
     a, b = random(shape, dtype, 1), random(shape, dtype, 2)

@@ -462,6 +462,17 @@ def test_running_products_of_any_array(seed):
     near(x, exact, out, 1, 5 * 4 * eps(out) * np.abs(exact))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("lines", [8, 12, 16, 24, 32, 64])
+def test_running_sums_of_a_few_lines_side_by_side(lines, dtype):
+    """Zeros too: tiles on a GPU tell each other their totals in words that begin as zeros."""
+    for n in (100, 129, 200, 256, 300, 500, 513, 2000):
+        for fill in (0, 1):
+            a = np.full((n, lines), fill, dtype)
+            x = xp.cumulative_sum(ours(a), axis=0, dtype=getattr(xp, dtype))
+            same(x, np.cumsum(a, axis=0, dtype=dtype))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
 @pytest.mark.parametrize(
     ("shape", "axis"), [(s, a if isinstance(a, int) else 1) for s, a in LARGE_SHAPES if len(s) < 3]

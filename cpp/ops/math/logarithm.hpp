@@ -250,10 +250,11 @@ ARRAYX_HD V log1p(V x) {
 template <class V>
 ARRAYX_HD V logaddexp(V x, V y) {
   const V larger = select(x > y, x, y);
-  // Equal infinities differ by nothing; beyond a limit the smaller is subnormal even beside zero.
+  // Equal infinities differ by nothing; beyond a limit the smaller is subnormal, or
+  // nearly so, even beside zero.
   const V zero = constant<V>(0);
   const V difference = select(x == y, zero, fabs(x - y));
-  const mask_t<V> counts = difference < constant<V>(same_type_v<scalar_t<V>, f32> ? 87 : 708);
+  const mask_t<V> counts = difference < constant<V>(same_type_v<scalar_t<V>, f32> ? 87.3 : 708.3);
   const detail::ExpParts<V> p = detail::exp_parts(select(counts, -difference, zero), zero);
   const V scale = select(counts, p.scale(), zero);
   const DoubleWord<V> e = fast_two_sum(p.hi * scale, p.lo * scale);
