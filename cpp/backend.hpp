@@ -160,7 +160,8 @@ class Backend {
   // Reduces the dimensions of `in` marked in `reduced` (one flag per dimension). out has the shape
   // of the kept ones, in order, and any strides. The reduction runs in dtype `accumulator`; out may
   // have another dtype (cast at the end). `center`, of out's shape, is what sum_squared_deviations
-  // subtracts; null otherwise. Empty reductions write the identity (the frontend refuses max/min).
+  // subtracts, or the mean where it is null. Empty reductions write the identity (the frontend
+  // refuses max/min).
   virtual void reduce(Reduction op, DType accumulator, const Operand& in,
                       std::span<const bool> reduced, const Operand* center, const Operand& out) = 0;
   // Sums over the dimensions marked in `reduced`, of a floating dtype, divided by n, in the dtype
@@ -170,8 +171,6 @@ class Backend {
                     const Operand& /*out*/) {
     return false;
   }
-  // Whether reduce() takes sum_squared_deviations without a center, for those from the mean.
-  virtual bool finds_means() const { return false; }
   // Variances, or standard deviations if `root`, over the dimensions marked in `reduced`: the sums
   // of squared deviations from the mean, divided. They are computed in float64; out has the kept
   // shape and a real floating dtype, as `in` has. False from an engine that composes them.

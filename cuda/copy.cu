@@ -29,9 +29,133 @@ DType item_dtype(int itemsize) {
   }
 }
 
+// ---- tiles of equal sides
+
+// Of a tile. On an H100 copies of arrays of 59 × 61 × 63 × 65 are up to 40 % faster by these than
+// by tiles of packs, whose sides are powers of two; those of sides that fill such tiles are slower.
+constexpr std::int64_t equal_tile_bytes = 32768, least_tile_bytes = 4096, least_side = 8;
+constexpr std::int64_t even_side = 16, long_side = 1024;
+constexpr int tile_threads = 512;
+
+// Dimension 0 of the loop is the one along which the output is fastest, dimension 1 that of the
+// input; a block has one tile of the two, of which its threads take one item after the other, so
+// that none is idle whatever the sides are.
+struct EqualTiles {
+  Loop loop;               // count: tiles
+  Divisor tiles0, tiles1;  // along the two dimensions
+  Divisor side0, side1;
+  int pitch;       // items from row to row in shared memory: tile[i0][i1]
+  bool crosswise;  // tiles along dimension 1 follow each other
+};
+template <class M>
+__global__ void __launch_bounds__(tile_threads, 3)
+    copy_tiles(const __grid_constant__ EqualTiles tiles) {
+  constexpr int loads = sizeof(M) > 8 ? 4 : 8, stores = 4;
+  extern __shared__ __align__(16) unsigned char shared[];
+  M* const tile = reinterpret_cast<M*>(shared);
+  const Loop& loop = tiles.loop;
+  const Divisor& first = tiles.crosswise ? tiles.tiles1 : tiles.tiles0;
+  const Divisor& second = tiles.crosswise ? tiles.tiles0 : tiles.tiles1;
+  const u32 by_first = first.divide(blockIdx.x), at_first = blockIdx.x - by_first * first.divisor;
+  u32 outer[] = {second.divide(by_first)};
+  const u32 at_second = by_first - outer[0] * second.divisor;
+  const u32 side0 = tiles.side0.divisor, side1 = tiles.side1.divisor;
+  const u32 begin0 = (tiles.crosswise ? at_second : at_first) * side0;
+  const u32 begin1 = (tiles.crosswise ? at_first : at_second) * side1;
+  const u32 size0 = min(side0, loop.dim[0].size.divisor - begin0);
+  const u32 size1 = min(side1, loop.dim[1].size.divisor - begin1);
+  i64 origin[1][2];
+#pragma unroll
+  for (int k = 0; k < 2; ++k) {
+    origin[0][k] = begin0 * loop.dim[0].stride[k] + begin1 * loop.dim[1].stride[k];
+  }
+  if (loop.ndim > 2) locate(loop, 2, outer, origin);
+  const char* const in = loop.data[0] + origin[0][0];
+  char* const out = loop.data[1] + origin[0][1];
+  for (u32 begin = threadIdx.x; begin < size0 * side1; begin += loads * tile_threads) {
+    M x[loads];
+    int to[loads];
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 at = begin + l * tile_threads, i0 = tiles.side1.divide(at), i1 = at - i0 * side1;
+      to[l] = i0 < size0 && i1 < size1 ? int(i0) * tiles.pitch + int(i1) : -1;
+      if (to[l] < 0) continue;
+      x[l] =
+          *reinterpret_cast<const M*>(in + i0 * loop.dim[0].stride[0] + i1 * loop.dim[1].stride[0]);
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      if (to[l] >= 0) tile[to[l]] = x[l];
+    }
+  }
+  __syncthreads();
+  for (u32 begin = threadIdx.x; begin < size1 * side0; begin += stores * tile_threads) {
+#pragma unroll
+    for (int l = 0; l < stores; ++l) {
+      const u32 at = begin + l * tile_threads, i1 = tiles.side0.divide(at), i0 = at - i1 * side0;
+      if (i0 >= size0 || i1 >= size1) continue;
+      *reinterpret_cast<M*>(out + i0 * loop.dim[0].stride[1] + i1 * loop.dim[1].stride[1]) =
+          tile[int(i0) * tiles.pitch + int(i1)];
+    }
+  }
+}
+
+// False where they do not pay.
+bool run_equal_tiles(const Plan& plan, const Operand& in, const Operand& out) {
+  const int inner = plan.ndim() - 1, size = itemsize(out.dtype);
+  if (plan.kind != LoopKind::transposed || size < 4) return false;
+  const Plan moved = with_tiled_dims_last(plan);
+  const std::int64_t n0 = moved.size[inner], n1 = moved.size[inner - 1];
+  if (std::min(n0, n1) < least_side || std::max(n0, n1) > most_counted) return false;
+  const bool is_even = n0 % even_side == 0 && n1 % even_side == 0;
+  if (is_even || std::min(n0, n1) >= long_side) return false;
+  // Square as far as both reach.
+  const std::int64_t items = equal_tile_bytes / size;
+  const auto square = static_cast<std::int64_t>(std::sqrt(static_cast<double>(items)));
+  const auto parts = [](std::int64_t n, std::int64_t side) { return (n - 1) / side + 1; };
+  const auto side = [&](std::int64_t n, std::int64_t other) {
+    const std::int64_t most = std::max(square, items / std::min(other, square));
+    return parts(n, parts(n, most));
+  };
+  const std::int64_t side0 = side(n0, n1), side1 = side(n1, n0);
+  if (side0 * side1 * size < least_tile_bytes) return false;
+  const std::int64_t tiles0 = parts(n0, side0), tiles1 = parts(n1, side1);
+  const std::int64_t tiles = moved.count() / n0 / n1 * tiles0 * tiles1;
+  if (tiles > most_counted) return false;
+  EqualTiles all{{},
+                 Divisor(static_cast<u32>(tiles0)),
+                 Divisor(static_cast<u32>(tiles1)),
+                 Divisor(static_cast<u32>(side0)),
+                 Divisor(static_cast<u32>(side1)),
+                 static_cast<int>(side1 | 1),
+                 tiles1 < tiles0};
+  const int sizes[] = {size, size};
+  all.loop.data[0] = in.data + moved.base[0] * size;
+  all.loop.data[1] = out.data + moved.base[1] * size;
+  all.loop.count = static_cast<u32>(tiles);
+  std::optional<Scratch> more;
+  set_dims(all.loop, moved, sizes, more);
+  void* arguments[] = {&all};
+  const auto run = [&](auto item) {
+    launch(reinterpret_cast<const void*>(&copy_tiles<decltype(item)>), all.loop.count, arguments,
+           static_cast<std::size_t>(side0 * all.pitch * size), "copy", tile_threads);
+  };
+  if (size == 4) {
+    run(u32{});
+  } else if (size == 8) {
+    run(u64{});
+  } else if (is_aligned_to(all.loop.data[0], size) && is_aligned_to(all.loop.data[1], size)) {
+    run(Pack<u64, 2>{});
+  } else {
+    run(Complex<f64>{});
+  }
+  return true;
+}
+
 void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operand& out) {
   const Operand* all[] = {&in, &out};
   const Plan plan = plan_of(all, 2);
+  if (in.dtype == out.dtype && !in.host_scalar && run_equal_tiles(plan, in, out)) return;
   const LoopOperand loop[] = {{in.data, in.dtype, out.dtype, in.host_scalar},
                               {out.data, out.dtype, out.dtype, false}};
   run_loop(kernels, plan, loop, "copy");

@@ -43,33 +43,6 @@ __global__ void __launch_bounds__(block_threads) cross_strided(const __grid_cons
   }
 }
 
-// The kernels do not tell signed integers from unsigned ones, which wrap around alike.
-template <class F>
-void dispatch_numeric(DType d, F&& f) {
-  switch (d) {
-    case DType::float32:
-      return f(f32{});
-    case DType::float64:
-      return f(f64{});
-    case DType::complex64:
-      return f(Complex<f32>{});
-    case DType::complex128:
-      return f(Complex<f64>{});
-    default:
-      break;
-  }
-  switch (itemsize(d)) {
-    case 1:
-      return f(u8{});
-    case 2:
-      return f(u16{});
-    case 4:
-      return f(u32{});
-    default:
-      return f(u64{});
-  }
-}
-
 }  // namespace
 
 bool cross(const Operand& a, const Operand& b, const Operand& out) {

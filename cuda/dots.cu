@@ -24,18 +24,6 @@ struct DotsLoop {
 constexpr int packs_in_flight = 4, packs_of_chunk = 8;  // of a thread
 constexpr int most_joined = 1024;                       // outputs that have several blocks
 
-template <class W>
-__device__ __forceinline__ W with_product(W sum, W x, W y, bool conjugate) {
-  if constexpr (ops::is_complex_v<W>) {
-    const auto im = conjugate ? -x.im : x.im;
-    return {fma(-im, y.im, fma(x.re, y.re, sum.re)), fma(im, y.re, fma(x.re, y.im, sum.im))};
-  } else if constexpr (ops::is_float_v<W>) {
-    return fma(x, y, sum);
-  } else {
-    return sum + x * y;
-  }
-}
-
 template <class T>
 __global__ void __launch_bounds__(block_threads) dots_in_order(const __grid_constant__ DotsLoop p) {
   using W = sum_t<T>;
@@ -185,30 +173,10 @@ Kernels kernels_of() {
 }
 
 Kernels kernels_of(DType d) {
-  switch (d) {
-    case DType::int8:
-    case DType::uint8:
-      return kernels_of<u8>();
-    case DType::int16:
-    case DType::uint16:
-      return kernels_of<u16>();
-    case DType::int32:
-    case DType::uint32:
-      return kernels_of<u32>();
-    case DType::int64:
-    case DType::uint64:
-      return kernels_of<u64>();
-    case DType::float32:
-      return kernels_of<f32>();
-    case DType::float64:
-      return kernels_of<f64>();
-    case DType::complex64:
-      return kernels_of<Complex<f32>>();
-    case DType::complex128:
-      return kernels_of<Complex<f64>>();
-    default:
-      raise(ErrorKind::not_implemented, "a product of vectors of ", d, " has no kernel");
+  if (compute_dtype(d) != d || d == DType::bool_) {
+    raise(ErrorKind::not_implemented, "a product of vectors of ", d, " has no kernel");
   }
+  return dispatch_numeric(d, [](auto zero) { return kernels_of<decltype(zero)>(); });
 }
 
 }  // namespace

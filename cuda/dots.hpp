@@ -13,6 +13,20 @@ namespace arrayx::cuda {
 template <class T>
 using sum_t = std::conditional_t<(sizeof(T) < 4), u32, T>;
 
+// sum + x y, or sum + conj(x) y: what products are added by wherever that does not depend on
+// layout.
+template <class W>
+__device__ __forceinline__ W with_product(W sum, W x, W y, bool conjugate = false) {
+  if constexpr (ops::is_complex_v<W>) {
+    const auto im = conjugate ? -x.im : x.im;
+    return {fma(-im, y.im, fma(x.re, y.re, sum.re)), fma(im, y.re, fma(x.re, y.im, sum.im))};
+  } else if constexpr (ops::is_float_v<W>) {
+    return fma(x, y, sum);
+  } else {
+    return sum + x * y;
+  }
+}
+
 // out[i…] = the sum over l < k of a[i…, l] * b[i…, l], or of conj(a): aligned elements of one
 // dtype; strides in elements, those over i… of a, b and out.
 struct Dots {

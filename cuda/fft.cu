@@ -148,6 +148,9 @@ Cufft& cufft() {
 // two up to this one, or where all is small; on an H100 others take 0.7 to 5 times as long as one
 // that makes rows of them.
 constexpr std::int64_t longest_side_by_side = 4096, small_bytes = std::int64_t{1} << 20;
+// From real numbers longer columns than this take two to three times as long as a copy to rows and
+// a plan of rows.
+constexpr std::int64_t longest_real_bytes = 4096;
 
 bool is_fast_side_by_side(std::int64_t n) {
   return n <= longest_side_by_side && (n & (n - 1)) == 0;
@@ -202,7 +205,8 @@ Job job_of(DType in, DType out, const Dims& lengths, int axis, int rank) {
                      each = product_of(lengths, axis, axis + rank),
                      behind = product_of(lengths, axis + rank, lengths.size());
   t.count = before * behind;
-  const bool is_fast = t.rank == 1 && is_fast_side_by_side(each);
+  const bool is_fast = t.rank == 1 && is_fast_side_by_side(each) &&
+                       (t.in == t.complex || each * itemsize(in) <= longest_real_bytes);
   const bool is_small = each * t.count * itemsize(complex_dtype(in)) <= small_bytes;
   const bool are_columns = behind > 1 && before == 1;
   t.columns_out = are_columns && (is_fast || is_small);
@@ -272,6 +276,16 @@ bool is_taken_directly(const Job& job, bool turned, const Operand& a, std::int64
   return permute(*a.layout, order_of(job, turned, a.layout->ndim())).is_contiguous() &&
          a.layout->shape[job.axis + job.rank - 1] == length &&
          is_aligned_to(a.data, itemsize(complex_dtype(a.dtype)));
+}
+
+// Whether the axis, of so many elements, is the slowest in memory, the others as they stand.
+bool lies_as_columns(const Operand& a, int axis, std::int64_t length) {
+  Dims order{axis};
+  for (int d = 0; d < a.layout->ndim(); ++d) {
+    if (d != axis) order.push_back(d);
+  }
+  return a.layout->shape[axis] == length && permute(*a.layout, order).is_contiguous() &&
+         is_aligned_to(a.data, itemsize(a.dtype));
 }
 
 // An operand's elements, or their parts, in a layout of their own.
@@ -469,7 +483,19 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   }
   Cufft& library = cufft();
   const std::lock_guard lock(library.mutex);
-  const Job job = job_of(in.dtype, out.dtype, out.layout->shape, axis, 1);
+  Job job = job_of(in.dtype, out.dtype, out.layout->shape, axis, 1);
+  Dims shape = out.layout->shape;
+  shape[axis] = n / 2 + 1;
+  // cuFFT writes into the input of such transforms.
+  bool scaled = scale == 1;
+  bool is_taken = spent && inverse && scaled && !job.columns;
+  // How a spent input lies follows from its shape: bits may depend on that. Where cuFFT reads
+  // columns itself, no copy makes rows of them.
+  if (is_taken && !job.transforms.columns_in && lies_as_columns(in, axis, shape[axis])) {
+    job.transforms.columns_in = true;
+  } else {
+    is_taken = is_taken && is_taken_directly(job, job.turned_in, in, shape[axis]);
+  }
   FftPlan* const plan = job.columns ? nullptr : &library.plan_for(job.transforms);
   const Result result(job, out, n);
   if (job.columns) {
@@ -477,13 +503,9 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
     result.deliver();
     return;
   }
-  Dims shape = out.layout->shape;
-  shape[axis] = n / 2 + 1;
-  // cuFFT writes into the input of such transforms.
-  bool scaled = scale == 1;
   Array copied;
   Operand from = in;
-  if (!spent || !inverse || !scaled || !is_taken_directly(job, job.turned_in, in, shape[axis])) {
+  if (!is_taken) {
     copied = work_array(job, job.turned_in, in.dtype, shape);
     from = copied;
     load(in, from, axis, [&](const Operand& given, const Operand& to) {

@@ -205,10 +205,36 @@ __global__ void __launch_bounds__(block_threads)
 // The last scatter that such an index keeps from writing anything.
 __device__ u64 refused;
 
-// An offset for each index, added to what is there if `adds`.
+// Who writes: the owner of an offset is the last position among the offsets, counted from 1, that
+// writes there. First any of these positions begins a claim, so that what nobody writes need not be
+// cleared, unless all is cleared; then the last of them keeps it. Without memory for owners all
+// write.
+struct Owners {
+  unsigned long long* all = nullptr;
+  const i64* offsets = nullptr;
+  i64 lowest = 0, step = 1;
+  bool are_cleared = false;
+
+  __device__ __forceinline__ unsigned long long& of(i64 offset) const {
+    const i64 reach = offset - lowest;
+    return all[step == 1 ? reach : reach / step];
+  }
+  __device__ __forceinline__ unsigned long long claim_of(const i64* at) const {
+    return static_cast<unsigned long long>(at - offsets + 1);
+  }
+  __device__ __forceinline__ void begin(const i64* at, i64 offset) const {
+    if (!all || are_cleared) return;
+    *static_cast<volatile unsigned long long*>(&of(offset)) = claim_of(at);
+  }
+  __device__ __forceinline__ bool let_write(const i64* at, i64 offset) const {
+    return !all || of(offset) == claim_of(at);
+  }
+};
+
+// An offset for each index, added to what is there if `adds`; claims begin where there is memory.
 __global__ void __launch_bounds__(block_threads)
     offsets_at(const __grid_constant__ Loop loop, i64 n, i64 stride, bool adds, u64 operation,
-               u32* met) {
+               u32* met, Owners owners) {
   over_elements(loop, [&](u32 begin) {
     const Places<2> place(loop, begin);
     i64 index[each], sum[each] = {};
@@ -225,7 +251,10 @@ __global__ void __launch_bounds__(block_threads)
         if (!adds) refused = operation;  // offsets that are added up tell by what they are
       }
       sum[e] = at < 0 || sum[e] == none ? none : sum[e] + at * stride;
-      if (place.exists[e]) *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) = sum[e];
+      if (!place.exists[e]) continue;
+      i64* const to = reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]);
+      *to = sum[e];
+      if (sum[e] != none) owners.begin(to, sum[e]);
     }
   });
 }
@@ -273,14 +302,14 @@ Operand aligned(const Operand& a, Array& holder) {
 }
 
 void find_offsets(const Operand& index, std::int64_t n, std::int64_t stride, const Operand& offsets,
-                  bool adds, u64 operation) {
+                  bool adds, u64 operation, const Owners& owners) {
   Array index_copy;
   const Operand places = aligned(index, index_copy);
   const Dims* strides[2] = {&places.layout->strides, &offsets.layout->strides};
   const Plan plan = make_plan(offsets.layout->shape, strides, 2);
   const Operand* const all[] = {&places, &offsets};
   launch_over(reinterpret_cast<const void*>(&offsets_at), plan, all, "indexing", n, stride, adds,
-              operation, bad_index_met());
+              operation, bad_index_met(), owners);
 }
 
 // How many elements of the last dimension one access moves: those of an aligned pack, if the picked
@@ -522,15 +551,20 @@ void check_indices() {
 void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                         const Operand& offsets) {
   if (offsets.layout->size == 0) return;
-  find_offsets(index, n, stride, offsets, true, next_operation());
+  find_offsets(index, n, stride, offsets, true, next_operation(), {});
 }
 
 // ---- scatter ------------------------------------------------------------------------------------
 
 namespace {
 
-// Few offsets are compared with all that follow.
-constexpr std::int64_t few_offsets = 65536;
+// Few offsets are compared with all that follow. So are some more where claims would take much
+// memory.
+constexpr i64 few_offsets = block_threads, most_compared = 65536,
+              least_compared_bytes = i64{1} << 28;
+// Of so many places one or more, claims begin in cleared memory: that takes less than to begin
+// each.
+constexpr i64 most_places_cleared = 6;
 __global__ void __launch_bounds__(block_threads)
     keep_last_of_few(const i64* offsets, i64 n, i64* kept, u64 operation) {
   __shared__ i64 others[block_threads];
@@ -542,36 +576,29 @@ __global__ void __launch_bounds__(block_threads)
     __syncthreads();
     if (j + threadIdx.x < n) others[threadIdx.x] = offsets[j + threadIdx.x];
     __syncthreads();
-    const i64 count = min(i64(block_threads), n - j);
-    for (i64 k = 0; k < count; ++k) last &= j + k <= i || others[k] != mine;
+    const int count = static_cast<int>(min(i64(block_threads), n - j));
+#pragma unroll 8
+    for (int k = j == first ? threadIdx.x + 1 : 0; k < count; ++k) last &= others[k] != mine;
   }
   if (i < n) kept[i] = last ? mine : none;
 }
 
-// Many claim what they write: the owner of an offset is the last position among the offsets,
-// counted from 1, that writes there. Without memory for owners all write.
-struct Owners {
-  unsigned long long* all = nullptr;
-  const i64* offsets = nullptr;
-  i64 lowest = 0, step = 1;
-
-  __device__ __forceinline__ unsigned long long& of(i64 offset) const {
-    const i64 reach = offset - lowest;
-    return all[step == 1 ? reach : reach / step];
-  }
-  __device__ __forceinline__ bool let_write(const i64* at, i64 offset) const {
-    return !all || of(offset) == static_cast<unsigned long long>(at - offsets + 1);
-  }
-};
-__global__ void __launch_bounds__(block_threads) claim(i64 n, Owners owners, u64 operation) {
+__global__ void __launch_bounds__(block_threads) begin_claims(i64 n, Owners owners, u64 operation) {
   const i64 step = i64(gridDim.x) * block_threads;
   for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
     const i64 at = owners.offsets[i];
     if (at == none) {
       refused = operation;
-    } else if (owners.all) {
-      atomicMax(&owners.of(at), static_cast<unsigned long long>(i + 1));
+    } else {
+      owners.begin(owners.offsets + i, at);
     }
+  }
+}
+__global__ void __launch_bounds__(block_threads) claim(i64 n, Owners owners) {
+  const i64 step = i64(gridDim.x) * block_threads;
+  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
+    const i64 at = owners.offsets[i];
+    if (at != none) atomicMax(&owners.of(at), owners.claim_of(owners.offsets + i));
   }
 }
 
@@ -639,37 +666,51 @@ void put(const Operand& in, const Operand& offsets, const Operand& out, u64 oper
   });
 }
 
-// Of the contiguous offsets the last of equal ones is written; `checked` ones are known to be
-// right, or refused already.
-void put_last(const Operand& in, const Operand& offsets, const OffsetRange& range, bool checked,
-              const Operand& out, u64 operation) {
-  const std::int64_t n = offsets.layout->size;
+// Of the contiguous offsets the last of equal ones is written.
+class LastOfEqual {
+ public:
+  LastOfEqual(const Operand& offsets, const OffsetRange& range) : offsets_(offsets) {
+    owners.offsets = reinterpret_cast<const i64*>(offsets.data);
+    const std::int64_t n = offsets.layout->size;
+    if (range.any_order || n == 1) return;
+    const std::int64_t places = (range.highest - range.lowest) / range.step + 1;
+    compares_ = n <= few_offsets || (n <= most_compared && places * 8 > least_compared_bytes);
+    if (compares_) return;
+    const auto bytes = static_cast<std::size_t>(places) * 8;
+    memory_.emplace(bytes);
+    owners.all = memory_->as<unsigned long long>();
+    owners.lowest = range.lowest;
+    owners.step = range.step;
+    owners.are_cleared = places <= most_places_cleared * n;
+    if (owners.are_cleared) {
+      check(cudaMemsetAsync(memory_->as(), 0, bytes, stream()), "cudaMemsetAsync");
+    }
+  }
+
+  // `begun`: the offsets are known to be right, or refused already, and claims have begun.
+  void put(const Operand& in, bool begun, const Operand& out, u64 operation) const {
+    const std::int64_t n = offsets_.layout->size;
+    const unsigned blocks = grid_for(n, block_threads);
+    if (compares_) {
+      const Array last = scratch_array(DType::int64, offsets_.layout->shape);
+      keep_last_of_few<<<blocks, block_threads, 0, stream()>>>(owners.offsets, n,
+                                                               last.data_as<i64>(), operation);
+      check_launch("scatter");
+      return cuda::put(in, last, out, operation, owners);
+    }
+    if (!begun) begin_claims<<<blocks, block_threads, 0, stream()>>>(n, owners, operation);
+    if (owners.all) claim<<<blocks, block_threads, 0, stream()>>>(n, owners);
+    check_launch("scatter");
+    cuda::put(in, offsets_, out, operation, owners);
+  }
+
   Owners owners;
-  owners.offsets = reinterpret_cast<const i64*>(offsets.data);
-  const unsigned blocks = grid_for(n, block_threads);
-  if (range.any_order || n == 1) {
-    if (!checked) claim<<<blocks, block_threads, 0, stream()>>>(n, owners, operation);
-    check_launch("scatter");
-    return put(in, offsets, out, operation, owners);
-  }
-  const std::int64_t places = (range.highest - range.lowest) / range.step + 1;
-  if (n <= few_offsets && n * n <= 64 * places) {
-    const Array last = scratch_array(DType::int64, offsets.layout->shape);
-    keep_last_of_few<<<blocks, block_threads, 0, stream()>>>(owners.offsets, n, last.data_as<i64>(),
-                                                             operation);
-    check_launch("scatter");
-    return put(in, last, out, operation, owners);
-  }
-  const auto bytes = static_cast<std::size_t>(places) * 8;
-  const Scratch memory(bytes);
-  check(cudaMemsetAsync(memory.as(), 0, bytes, stream()), "cudaMemsetAsync");
-  owners.all = memory.as<unsigned long long>();
-  owners.lowest = range.lowest;
-  owners.step = range.step;
-  claim<<<blocks, block_threads, 0, stream()>>>(n, owners, operation);
-  check_launch("scatter");
-  put(in, offsets, out, operation, owners);
-}
+
+ private:
+  Operand offsets_;
+  std::optional<Scratch> memory_;
+  bool compares_ = false;
+};
 
 }  // namespace
 
@@ -686,7 +727,7 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
     places = packed;
   }
   const std::lock_guard lock(scatters());
-  put_last(in, places, range, false, out, next_operation());
+  LastOfEqual(places, range).put(in, false, out, next_operation());
 }
 
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
@@ -696,10 +737,12 @@ void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, st
   const std::int64_t reach = (n - 1) * stride;
   const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
                           std::max<std::int64_t>(std::abs(stride), 1), in.host_scalar};
+  const Operand offsets(places);
+  const LastOfEqual last(offsets, range);
   const std::lock_guard lock(scatters());
   const u64 operation = next_operation();
-  find_offsets(index, n, stride, places, false, operation);
-  put_last(in, places, range, true, out, operation);
+  find_offsets(index, n, stride, offsets, false, operation, last.owners);
+  last.put(in, true, out, operation);
 }
 
 // ---- what is not zero ---------------------------------------------------------------------------
@@ -790,12 +833,7 @@ __global__ void __launch_bounds__(block_threads)
     const u32 pairs = some.x + some.y + some.z + some.w;
     mine += (pairs & 0xffff) + (pairs >> 16);
   }
-  i64 upto = mine;
-#pragma unroll
-  for (int d = 1; d < warp_size; d *= 2) {
-    const i64 other = __shfl_up_sync(whole_warp, upto, d);
-    if (lane >= d) upto += other;
-  }
+  const i64 upto = sum_of_lanes_upto(mine, lane);
   if (lane == warp_size - 1) sums[warp] = upto;
   __syncthreads();
   i64 sum = upto - mine;
@@ -831,12 +869,7 @@ __global__ void __launch_bounds__(block_threads)
   const u32 first = threadIdx.x * select_each;
   u32 bits = found[i64(blockIdx.x) * block_threads + threadIdx.x];
   const u32 count = __popc(bits);
-  u32 upto = count;
-#pragma unroll
-  for (int d = 1; d < warp_size; d *= 2) {
-    const u32 other = __shfl_up_sync(whole_warp, upto, d);
-    if (lane >= d) upto += other;
-  }
+  const u32 upto = sum_of_lanes_upto(count, lane);
   if (lane == warp_size - 1) totals[warp] = upto;
   __syncthreads();
   u32 place = upto - count, total = 0;

@@ -128,19 +128,26 @@ CUfunction driver_function(const void* kernel) {
 }  // namespace
 
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
-            const char* verb) {
+            const char* verb, unsigned threads) {
   if (const DriverLaunch by_driver = driver_launch()) {
     const CUfunction function = driver_function(kernel);
     if (function &&
-        by_driver(function, blocks, 1, 1, block_threads, 1, 1, static_cast<unsigned>(shared_bytes),
+        by_driver(function, blocks, 1, 1, threads, 1, 1, static_cast<unsigned>(shared_bytes),
                   stream(), arguments, nullptr) == CUDA_SUCCESS) {
       return;
     }
   }
   // The runtime says what is wrong, or sets it right.
-  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(block_threads), arguments, shared_bytes,
-                         stream()),
+  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared_bytes, stream()),
         verb);
+}
+
+Plan with_tiled_dims_last(Plan plan) {
+  for (int d = plan.tile_dim; d < plan.ndim() - 2; ++d) {
+    std::swap(plan.size[d], plan.size[d + 1]);
+    for (int k = 0; k < plan.operands; ++k) std::swap(plan.stride[k][d], plan.stride[k][d + 1]);
+  }
+  return plan;
 }
 
 void set_dims(Loop& loop, const Plan& plan, const int* itemsize, std::optional<Scratch>& more) {
@@ -168,6 +175,9 @@ namespace {
 // Where tiles pay: both of their dimensions are long enough to fill a good part of one.
 constexpr std::int64_t least_tiled = 8, least_in_packs = 16;
 constexpr std::int64_t most_interleaved = 7;
+// Of a row of inputs that share memory, as much as the cache keeps beside what is written
+// meanwhile.
+constexpr std::int64_t most_column_bytes = 4 << 20;
 // Where rows pay: below, too many of their packs are parts. Single bytes and pairs of them have
 // more from packs.
 constexpr int least_row_packs(int lanes) {
@@ -433,11 +443,7 @@ struct Runner {
     for (int k = 0; k < count; ++k) {
       if (operands[k].memory != operands[k].kernel) return false;
     }
-    Plan moved = plan;  // the tiled dimension beside the last one
-    for (int d = across; d < inner - 1; ++d) {
-      std::swap(moved.size[d], moved.size[d + 1]);
-      for (int k = 0; k < count; ++k) std::swap(moved.stride[k][d], moved.stride[k][d + 1]);
-    }
+    const Plan moved = with_tiled_dims_last(plan);
     if (has_pack_tiles(moved)) {
       run_pack_tiles(plan, moved);
       return true;
@@ -504,7 +510,29 @@ struct Runner {
     return false;
   }
 
+  // Inputs that lie in the same memory, many rows of which are equally far apart, as x[1:] and
+  // x[:-1] do: column by column, so that the cache still has a row when it is read once more.
+  std::optional<Plan> in_columns(const Plan& plan) const {
+    if (plan.ndim() != 1 || count < 3 || operands[0].is_value || operands[1].is_value) return {};
+    const std::int64_t n = plan.size[0];
+    const std::int64_t apart = detail::magnitude((operands[1].data + plan.base[1] * size[1]) -
+                                                 (operands[0].data + plan.base[0] * size[0]));
+    const std::int64_t row = apart / size[0];
+    if (apart <= most_column_bytes || 2 * row > n || n % row != 0) return {};
+    std::int64_t parts = 1;
+    while (apart > parts * most_column_bytes && row % (2 * parts * kernels.lanes) == 0) parts *= 2;
+    if (parts == 1) return {};
+    Plan columns = plan;
+    columns.size = {parts, n / row, row / parts};
+    for (int k = 0; k < count; ++k) {
+      const std::int64_t step = plan.stride[k][0];
+      columns.stride[k] = {step * (row / parts), step * row, step};
+    }
+    return columns;
+  }
+
   void run(const Plan& plan) const {
+    if (const auto columns = in_columns(plan)) return run(*columns);
     if (kernels.packs && has_packs(plan)) return run_packs(plan);
     if (plan.kind == LoopKind::transposed && run_interleaved(plan)) return;
     if (kernels.rows && has_rows(plan)) return run_rows(plan);

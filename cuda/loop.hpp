@@ -10,7 +10,7 @@ namespace arrayx::cuda {
 
 // f(item of the size) for an item size of 1, 2, 4, 8 or 16.
 template <class F>
-void dispatch_item(int itemsize, F&& f) {
+auto dispatch_item(int itemsize, F&& f) {
   switch (itemsize) {
     case 1:
       return f(u8{});
@@ -22,6 +22,38 @@ void dispatch_item(int itemsize, F&& f) {
       return f(u64{});
     default:
       return f(Complex<f64>{});
+  }
+}
+
+// f(T{}) with the type that kernels have for one of the four dtypes of linear algebra.
+template <class F>
+auto for_floating(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::float32:
+      return f(f32{});
+    case DType::float64:
+      return f(f64{});
+    case DType::complex64:
+      return f(Complex<f32>{});
+    default:
+      return f(Complex<f64>{});
+  }
+}
+
+// f(T{}) with the type that kernels of integer and floating sums of products have for a dtype but
+// bool and float16: integers modulo 2^n, without a sign.
+template <class F>
+auto dispatch_numeric(DType dtype, F&& f) {
+  if (is_floating(dtype)) return for_floating(dtype, f);
+  switch (itemsize(dtype)) {
+    case 1:
+      return f(u8{});
+    case 2:
+      return f(u16{});
+    case 4:
+      return f(u32{});
+    default:
+      return f(u64{});
   }
 }
 
@@ -64,6 +96,9 @@ void run_loop(const ElementwiseKernels& kernels, const Plan& plan, const LoopOpe
 // itemsize[k]. `more` keeps what does not fit a Loop.
 void set_dims(Loop& loop, const Plan& plan, const int* itemsize, std::optional<Scratch>& more);
 
+// The plan with `tile_dim` moved beside the last dimension.
+Plan with_tiled_dims_last(Plan plan);
+
 // Blocks for so many items, `each` of them to a block.
 inline unsigned blocks_for(std::int64_t items, std::int64_t each) {
   const std::int64_t most = std::int64_t{properties().multiprocessors} * 32;
@@ -78,7 +113,7 @@ inline unsigned grid_for(std::int64_t items, std::int64_t each) {
 }
 
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
-            const char* verb);
+            const char* verb, unsigned threads = block_threads);
 
 inline bool is_aligned_to(const void* p, std::int64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0;

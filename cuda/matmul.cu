@@ -1,6 +1,6 @@
-// Matrix products: cuBLAS, opened on first use, for floating dtypes; a tiled kernel of our own for
-// integers and small matrices, and for all where there is no cuBLAS. Of the smallest ones, and of
-// two vectors, each element is a sum of dots.hpp.
+// Matrix products: cuBLAS, opened on first use, for floating dtypes; kernels of our own for small
+// matrices, and, tiled, for integers and for all where there is no cuBLAS. Of the smallest ones,
+// and of two vectors, each element is a sum of dots.hpp.
 #include <algorithm>
 #include <vector>
 
@@ -174,7 +174,8 @@ Tiling tiling() {
 // long as its products and, a quarter of that at a side of 128, as what is read for them.
 template <class T>
 Tiling best_tiling(const Product& p, std::int64_t batches) {
-  std::vector<Tiling> all = {tiling<T, 4, 4>(), tiling<T, 4, 2>(), tiling<T, 2, 2>()};
+  std::vector<Tiling> all = {tiling<T, 4, 4>(), tiling<T, 4, 2>()};
+  if constexpr (std::is_integral_v<T>) all.push_back(tiling<T, 2, 2>());
   if constexpr (std::is_integral_v<T> && sizeof(T) <= 4) all.push_back(tiling<T, 8, 8>());
   const auto time = [&](const Tiling& t) {
     const std::int64_t tiles = ((p.m - 1) / t.rows + 1) * ((p.n - 1) / t.columns + 1) * batches;
@@ -186,30 +187,10 @@ Tiling best_tiling(const Product& p, std::int64_t batches) {
 }
 
 Tiling best_tiling(DType d, const Product& p, std::int64_t batches) {
-  switch (d) {
-    case DType::int8:
-    case DType::uint8:
-      return best_tiling<u8>(p, batches);
-    case DType::int16:
-    case DType::uint16:
-      return best_tiling<u16>(p, batches);
-    case DType::int32:
-    case DType::uint32:
-      return best_tiling<u32>(p, batches);
-    case DType::int64:
-    case DType::uint64:
-      return best_tiling<u64>(p, batches);
-    case DType::float32:
-      return best_tiling<f32>(p, batches);
-    case DType::float64:
-      return best_tiling<f64>(p, batches);
-    case DType::complex64:
-      return best_tiling<Complex<f32>>(p, batches);
-    case DType::complex128:
-      return best_tiling<Complex<f64>>(p, batches);
-    default:
-      raise(ErrorKind::not_implemented, "a matrix product of ", d, " has no kernel");
+  if (compute_dtype(d) != d || d == DType::bool_) {
+    raise(ErrorKind::not_implemented, "a matrix product of ", d, " has no kernel");
   }
+  return dispatch_numeric(d, [&](auto zero) { return best_tiling<decltype(zero)>(p, batches); });
 }
 
 void multiply_tiled(DType d, Product p, std::int64_t batches) {
@@ -234,10 +215,205 @@ void multiply_tiled(DType d, Product p, std::int64_t batches) {
   }
 }
 
+// ---- small matrices -----------------------------------------------------------------------------
+
+// One operand of small products; steps in elements.
+struct SmallMatrix {
+  i64 row, column;
+  bool by_columns;  // neighbours of a column are nearer in memory than those of a row
+  Divisor lines;    // of those neighbours, in a matrix
+  int lanes_log2;   // threads of a line
+};
+
+// A stack of products, each by a team of threads, `at_once` of them by a block.
+struct SmallProducts {
+  Loop loop;  // over the products: a, b, out
+  int m, n, k;
+  SmallMatrix a, b;
+  int at_once;
+  bool packs_out;
+};
+
+constexpr int most_small = 32;            // rows, columns, or products of a sum
+constexpr int few_products = 64;          // in all: with no more, a thread has an element
+constexpr int rows_of_thread = 4;         // with as many columns as 16 bytes have
+constexpr int bytes_of_block = 36 << 10;  // of shared memory: an H100 has room for six
+template <class W>
+constexpr int columns_of_thread = pack_bytes / int(sizeof(W));
+
+// Rows of an odd length meet every bank; those of b are read in packs.
+ARRAYX_HD int pitch_of_a(int k) {
+  return k | 1;
+}
+template <class W>
+ARRAYX_HD int pitch_of_b(int n) {
+  constexpr int pack = columns_of_thread<W>;
+  return (n + pack - 1) / pack * pack;
+}
+
+// Where the matrices of one product begin, in bytes.
+struct alignas(16) Places {
+  i64 of[3];  // a, b, out
+};
+
+// Brings one operand of `count` products, of so many rows and columns, into shared memory.
+template <class T, int operand, class W>
+__device__ __forceinline__ void stage(const SmallProducts& p, const SmallMatrix& x,
+                                      const Places* places, int rows, int columns, int count, W* to,
+                                      int pitch) {
+  constexpr int in_flight = 4;
+  const int length = x.by_columns ? rows : columns, lines = int(x.lines.divisor);
+  const i64 line_step = x.by_columns ? x.column : x.row, step = x.by_columns ? x.row : x.column;
+  const int at = threadIdx.x & ((1 << x.lanes_log2) - 1), side = block_threads >> x.lanes_log2;
+  if (at >= length) return;
+  const char* const from = p.loop.data[operand] + at * step * i64(sizeof(T));
+  const auto matrix_of = [&](int line) { return int(x.lines.divide(u32(line))); };
+  const auto load = [&](int line) {
+    const int i = matrix_of(line), mine = line - i * lines;
+    const char* const matrix = from + places[i].of[operand];
+    return *reinterpret_cast<const T*>(matrix + mine * line_step * i64(sizeof(T)));
+  };
+  const auto keep = [&](int line, T found) {
+    const int i = matrix_of(line), mine = line - i * lines;
+    to[(i * rows + (x.by_columns ? at : mine)) * pitch + (x.by_columns ? mine : at)] = W(found);
+  };
+  int line = threadIdx.x >> x.lanes_log2;
+  for (; line + (in_flight - 1) * side < count * lines; line += in_flight * side) {
+    T found[in_flight];
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) found[u] = load(line + u * side);
+#pragma unroll
+    for (int u = 0; u < in_flight; ++u) keep(line + u * side, found[u]);
+  }
+#pragma unroll 1
+  for (; line < count * lines; line += side) keep(line, load(line));
+}
+
+// A thread has some rows of as many columns as a pack has. Sums are in the order of k, as those of
+// dots_in_order() are.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    multiply_small(const __grid_constant__ SmallProducts p) {
+  using W = sum_t<T>;
+  constexpr int rows = rows_of_thread, columns = columns_of_thread<W>;
+  extern __shared__ __align__(16) char memory[];
+  const u32 base = blockIdx.x * u32(p.at_once);
+  const int count = int(min(p.loop.count - base, u32(p.at_once)));
+  const int a_pitch = pitch_of_a(p.k), b_pitch = pitch_of_b<W>(p.n);
+  Places* const places = reinterpret_cast<Places*>(memory);
+  W* const b = reinterpret_cast<W*>(places + p.at_once);
+  W* const a = b + p.at_once * p.k * b_pitch;
+  if (int(threadIdx.x) < count) {
+    u32 at[1] = {base + threadIdx.x};
+    i64 offset[1][3] = {};
+    locate(p.loop, 0, at, offset);
+#pragma unroll
+    for (int x = 0; x < 3; ++x) places[threadIdx.x].of[x] = offset[0][x];
+  }
+  __syncthreads();
+  stage<T, 0>(p, p.a, places, p.m, p.k, count, a, a_pitch);
+  stage<T, 1>(p, p.b, places, p.k, p.n, count, b, b_pitch);
+  __syncthreads();
+  const int row_step = (p.m - 1) / rows + 1, across = b_pitch / columns, team = row_step * across;
+  const int mine = int(threadIdx.x) / team, member = int(threadIdx.x) % team;
+  const int row = member / across, column = member % across * columns;
+  if (mine >= count) return;
+  const W* a_row[rows];
+#pragma unroll
+  for (int i = 0; i < rows; ++i) {
+    a_row[i] = a + (mine * p.m + min(row + i * row_step, p.m - 1)) * a_pitch;
+  }
+  const W* const b_column = b + mine * p.k * b_pitch + column;
+  W sum[rows][columns] = {};
+#pragma unroll 4
+  for (int l = 0; l < p.k; ++l) {
+    const auto y = *reinterpret_cast<const Pack<W, columns>*>(b_column + l * b_pitch);
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      const W x = a_row[i][l];
+#pragma unroll
+      for (int j = 0; j < columns; ++j) sum[i][j] = with_product(sum[i][j], x, y.v[j]);
+    }
+  }
+  T* const out = reinterpret_cast<T*>(p.loop.data[2] + places[mine].of[2]);
+#pragma unroll
+  for (int i = 0; i < rows; ++i) {
+    if (row + i * row_step >= p.m) break;
+    T* const to = out + (row + i * row_step) * p.n + column;
+    Pack<T, columns> result;
+#pragma unroll
+    for (int j = 0; j < columns; ++j) result.v[j] = T(sum[i][j]);
+    if (p.packs_out) {
+      *reinterpret_cast<Pack<T, columns>*>(to) = result;
+    } else {
+#pragma unroll
+      for (int j = 0; j < columns; ++j) {
+        if (column + j < p.n) to[j] = result.v[j];
+      }
+    }
+  }
+}
+
+// Products so small that a thread block has room for one, or for several.
+void multiply_small(const Operand& a, const Operand& b, const Operand& out, const Product& sizes) {
+  const int n = out.layout->ndim(), size = itemsize(out.dtype);
+  const auto batch_of = [&](const Dims& x) { return Dims(x.begin(), x.end() - 2); };
+  const Dims strides[3] = {batch_of(a.layout->strides), batch_of(b.layout->strides),
+                           batch_of(out.layout->strides)};
+  const Dims* const of_operands[3] = {&strides[0], &strides[1], &strides[2]};
+  const auto matrix = [](i64 rows, i64 columns, i64 row, i64 column) {
+    SmallMatrix x{row, column, detail::magnitude(row) < detail::magnitude(column), {}, 0};
+    x.lines = Divisor(static_cast<u32>(x.by_columns ? columns : rows));
+    while (1 << x.lanes_log2 < (x.by_columns ? rows : columns)) ++x.lanes_log2;
+    return x;
+  };
+  const int item_sizes[] = {size, size, size};
+  in_parts(make_plan(batch_of(out.layout->shape), of_operands, 3), [&](const Plan& plan) {
+    SmallProducts p{};
+    p.m = static_cast<int>(sizes.m);
+    p.n = static_cast<int>(sizes.n);
+    p.k = static_cast<int>(sizes.k);
+    p.a = matrix(sizes.m, sizes.k, sizes.a_row, sizes.a_column);
+    p.b = matrix(sizes.k, sizes.n, sizes.b_row, sizes.b_column);
+    const char* const data[3] = {a.data, b.data, out.data};
+    for (int x = 0; x < 3; ++x) p.loop.data[x] = const_cast<char*>(data[x]) + plan.base[x] * size;
+    std::optional<Scratch> more;
+    set_dims(p.loop, plan, item_sizes, more);
+    p.loop.count = static_cast<u32>(plan.count());
+    dispatch_numeric(out.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      using W = sum_t<T>;
+      constexpr int columns = columns_of_thread<W>;
+      const int b_pitch = pitch_of_b<W>(p.n);
+      const int team = ((p.m - 1) / rows_of_thread + 1) * (b_pitch / columns);
+      const int each =
+          (p.m * pitch_of_a(p.k) + p.k * b_pitch) * int(sizeof(W)) + int(sizeof(Places));
+      // Few products are shared out among all multiprocessors.
+      const std::int64_t fair = (plan.count() - 1) / properties().multiprocessors + 1;
+      p.at_once = static_cast<int>(
+          std::min<std::int64_t>({block_threads / team, bytes_of_block / each, fair}));
+      p.packs_out = p.n % columns == 0 && is_aligned_to(p.loop.data[2], columns * size);
+      for (int d = 0; d < plan.ndim(); ++d) p.packs_out &= plan.stride[2][d] % columns == 0;
+      void* arguments[] = {&p};
+      launch(reinterpret_cast<const void*>(&multiply_small<T>),
+             static_cast<unsigned>((plan.count() - 1) / p.at_once + 1), arguments,
+             static_cast<std::size_t>(p.at_once * each), "matmul");
+    });
+  });
+}
+
 // ---- cuBLAS -------------------------------------------------------------------------------------
 
 // The numbers are those of cublas_api.h.
-constexpr int compute_32f = 68, compute_64f = 70, algo_default = -1;
+constexpr int compute_32f = 68, compute_64f = 70, algo_default = -1, not_supported = 15;
+
+// Whether it has computed the product: there are batches and strides for which it has no kernel.
+bool has_computed(int status) {
+  if (status != 0 && status != not_supported) {
+    raise(ErrorKind::runtime, "matmul: cuBLAS failed with status ", status);
+  }
+  return status == 0;
+}
 
 // A row-major matrix as cuBLAS may read it: rows or columns are contiguous.
 bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_step,
@@ -246,7 +422,7 @@ bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_st
          (row_step == 1 && column_step >= std::max<std::int64_t>(rows, 1));
 }
 
-void multiply_cublas(DType d, const Product& p, std::int64_t batches) {
+bool multiply_cublas(DType d, const Product& p, std::int64_t batches) {
   Cublas& library = cublas();
   const cudaDataType_t type = data_type(d);
   const bool single = real_dtype(d) == DType::float32;
@@ -261,11 +437,11 @@ void multiply_cublas(DType d, const Product& p, std::int64_t batches) {
       p.b_batch, p.a, type, a_rows ? p.a_row : p.a_column, p.a_batch,
       single ? static_cast<const void*>(zero_f) : zero, p.out, type, p.out_row, p.out_batch,
       batches, single ? compute_32f : compute_64f, algo_default);
-  if (status != 0) raise(ErrorKind::runtime, "matmul: cuBLAS failed with status ", status);
+  return has_computed(status);
 }
 
 // A matrix times a vector, whichever stands first.
-void multiply_vector(DType d, const Product& p) {
+bool multiply_vector(DType d, const Product& p) {
   Cublas& library = cublas();
   // Where a is the vector, the matrix is b's transpose.
   const bool first = p.n == 1;
@@ -283,7 +459,7 @@ void multiply_vector(DType d, const Product& p) {
       by_rows ? rows : p.k, single ? static_cast<const void*>(one_f) : one, matrix,
       by_rows ? row : column, vector, step, single ? static_cast<const void*>(zero_f) : zero, p.out,
       1);
-  if (status != 0) raise(ErrorKind::runtime, "matmul: cuBLAS failed with status ", status);
+  return has_computed(status);
 }
 
 Array contiguous_copy(const Operand& a) {
@@ -314,10 +490,13 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   Array a_copy, b_copy;
   Operand left = a, right = b;
   // cuBLAS rounds by the layout; small products have the same bits in all of them.
-  constexpr std::int64_t small = 24;
-  const bool as_dots = std::max({p.m, p.n, p.k}) <= most_in_order || (p.m == 1 && p.n == 1);
-  const bool by_cublas = !as_dots && is_floating(out.dtype) && std::max({p.m, p.n, p.k}) > small &&
-                         cublas().gemm != nullptr;
+  const std::int64_t largest = std::max({p.m, p.n, p.k});
+  const bool as_small =
+      largest <= most_small && p.m * p.n > 1 &&
+      (largest > most_in_order || (std::min(p.m, p.n) > 1 && p.m * p.n * p.k > few_products));
+  const bool as_dots = !as_small && (largest <= most_in_order || (p.m == 1 && p.n == 1));
+  const bool by_cublas =
+      !as_small && !as_dots && is_floating(out.dtype) && cublas().gemm != nullptr;
   const bool by_vector = by_cublas && std::min(p.m, p.n) == 1 && out.layout->size == p.m * p.n &&
                          cublas().gemv[0] != nullptr;
   const auto prepare = [&](Operand& x, Array& holder, std::int64_t rows, std::int64_t columns) {
@@ -326,6 +505,10 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
       if (by_vector && rows == 1 && columns == 1) return row > 0 && column > 0;
       if (by_vector && rows == 1 && columns == p.k) return column > 0;
       if (by_vector && columns == 1 && rows == p.k) return row > 0;
+      // Of matrices in the reverse order cuBLAS refuses some.
+      for (int d = 0; d < n - 2; ++d) {
+        if (by_cublas && x.layout->shape[d] > 1 && x.layout->strides[d] < 0) return false;
+      }
       return !by_cublas || is_blas_matrix(rows, columns, row, column);
     };
     if (has_aligned_elements(x) && is_readable()) return;
@@ -339,6 +522,7 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   p.b_row = right.layout->strides[n - 2];
   p.b_column = right.layout->strides[n - 1];
   p.out_row = p.n;
+  if (as_small) return multiply_small(left, right, out, p);
   if (as_dots) {
     Dots d{left.data, right.data, out.data, out.layout->shape, {}, p.k, p.a_column, p.b_row};
     d.strides[0] = left.layout->strides;
@@ -372,13 +556,10 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
     p.a = left.data + place[0] * size;
     p.b = right.data + place[1] * size;
     p.out = out.data + place[2] * size;
-    if (by_vector) {
-      multiply_vector(out.dtype, p);
-    } else if (by_cublas) {
-      multiply_cublas(out.dtype, p, inner);
-    } else {
-      multiply_tiled(out.dtype, p, inner);
-    }
+    const bool is_done = by_vector   ? multiply_vector(out.dtype, p)
+                         : by_cublas ? multiply_cublas(out.dtype, p, inner)
+                                     : false;
+    if (!is_done) multiply_tiled(out.dtype, p, inner);
   }
 }
 

@@ -194,15 +194,17 @@ bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch
 }
 
 // Threads side by side read along the last kept dimension, of m columns; of packs, if `vector`.
-// `whole_packs`: also those of whole columns.
-Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool whole_packs) {
+// `whole_packs`: also those of whole columns. `apart`: of four columns of bytes that begin
+// anywhere.
+Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool whole_packs,
+                   bool apart) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t n = loop.n, multiprocessors = properties().multiprocessors;
   Launch l;
   if (cut_whole_columns(p, loop, whole_packs, l)) return l;
-  // Where the order does not matter a thread's columns are a pack, or one: rows of them need not
-  // begin with a block.
-  if (!k.ordered) m = loop.outputs;
+  // Where the order does not matter and a thread's columns are a pack, or one, rows of them need
+  // not begin with a block.
+  if (!k.ordered && !apart) m = loop.outputs;
   const std::int64_t outer = std::int64_t{loop.outputs} / m;
   loop.columns = static_cast<u32>(m);
   std::int64_t x, y, wide, columns;
@@ -217,9 +219,9 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     y = power_of_two(ceil_divide(lanes, per_thread));
     x = std::min(block_threads / y, power_of_two(wide));
   } else {
-    columns = vector ? k.columns_per_thread : 1;
+    columns = vector ? k.columns_per_thread : apart ? 4 : 1;
     wide = ceil_divide(m, columns);
-    l.kernel = k.columns[vector ? 0 : 1];
+    l.kernel = k.columns[vector ? 0 : apart ? 2 : 1];
     // Threads side by side first; others for other rows where those are too few, and have eight.
     x = std::min<std::int64_t>(block_threads, power_of_two(wide));
     y = block_threads / x;
@@ -307,7 +309,10 @@ void run_pass(const Pass& p) {
       for (int d = 0; d < p.group.ndim(); ++d) packs &= p.group.stride[0][d] % columns == 0;
       return packs;
     };
-    l = cut_columns(p, loop, m, are_packs(k.columns_per_thread), are_packs(k.whole_width));
+    const bool vector = are_packs(k.columns_per_thread);
+    // Of fewer columns most threads would have none.
+    const bool apart = !k.ordered && !vector && k.columns[2] && kept_step == 1 && m >= 32;
+    l = cut_columns(p, loop, m, vector, are_packs(k.whole_width), apart);
   } else {
     const bool runs = p.group.ndim() == 1 && step == 1;
     const bool aligned = is_vector(k.lanes) && (outputs == 1 || kept_step % k.lanes == 0);
@@ -562,13 +567,13 @@ void norm(const Operand& in, std::span<const bool> reduced, bool squares, const 
 // about the mean is Q - S * S / n. Let the center be the mean of m of n elements. Its square
 // distance from the mean is no more than what is to be found, divided by m (Cauchy and Schwarz), so
 // Q is no more than 1 + n / m times that: as many rounding errors of float64 are in the result. One
-// element is enough for float32, and for float64 a sixteenth of them, or all where they are few,
-// which are read twice.
+// element is enough for float32. For float64 a sixteenth is read twice, of few an eighth, the
+// fewest all.
 void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
                const Operand& out) {
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return copy(Element::of(0.0), out);
-  constexpr std::int64_t sampled = 16, least_sampled = 2048;
+  constexpr std::int64_t few = 256, some = 2048;
   const ReduceKernels& k = reduce_table().moments[static_cast<int>(in.dtype)];
   Source source(in, in.dtype);
   Layout sample = Layout::contiguous(source.shape), kept;
@@ -592,7 +597,7 @@ void deviation(const Operand& in, std::span<const bool> reduced, double divisor,
   center.dtype = source.dtype;
   if (source.dtype == DType::float64 && n > 1) {
     std::int64_t& length = sample.shape[longest];
-    if (n > least_sampled) length = (length - 1) / sampled + 1;
+    if (n > few) length = (length - 1) / (n > some ? 16 : 8) + 1;
     sample.size = checked_size(sample.shape);
     Operand part = center;
     part.layout = &sample;

@@ -893,14 +893,8 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     keep_tiles(bytes, bytes, resident_blocks(size));
   }
   const char* const verb = product ? "cumulative_prod" : "cumulative_sum";
-  if (threads == block_threads) {
-    return launch(kernel, static_cast<unsigned>(blocks), arguments,
-                  static_cast<std::size_t>(kept_bytes), verb);
-  }
-  check(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
-                         dim3(static_cast<unsigned>(threads)), arguments,
-                         static_cast<std::size_t>(kept_bytes), stream()),
-        verb);
+  launch(kernel, static_cast<unsigned>(blocks), arguments, static_cast<std::size_t>(kept_bytes),
+         verb, static_cast<unsigned>(threads));
 }
 
 }  // namespace arrayx::cuda

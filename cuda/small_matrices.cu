@@ -406,15 +406,27 @@ __device__ void reflect(const Team& team, T* w, int m, int n, int step, const in
                         Reflector<T>* h) {
   const int k = min(m, n), lane = team.lane;
   const auto column = [&](int c) { return w + (order ? order[c] : c) * step; };
-  for (int j = 0; j < k; ++j) {
-    T v[N];
+  const auto load = [&](int j, T(&v)[N]) {
 #pragma unroll
     for (int b = 0; b < N; ++b) {
       const int r = lane + 32 * b;
       v[b] = r < m ? column(j)[r] : T{};
     }
-    const Reflector<T> mine = reflector<N>(v, lane, m, j);
-    if (team.rank == 0) h[j] = mine;
+  };
+  // By the warp that has changed the column, as soon as it has: if all warps did so, their roots
+  // and quotients would take most of the time.
+  const auto find = [&](int j) {
+    T v[N];
+    load(j, v);
+    const Reflector<T> found = reflector<N>(v, lane, m, j);
+    if (lane == 0) h[j] = found;
+  };
+  if (team.warp == 0 && k > 0) find(0);
+  team.sync();
+  for (int j = 0; j < k; ++j) {
+    T v[N];
+    load(j, v);
+    const Reflector<T> mine = h[j];
 #pragma unroll
     for (int b = 0; b < N; ++b) {
       const int r = lane + 32 * b;
@@ -435,6 +447,7 @@ __device__ void reflect(const Team& team, T* w, int m, int n, int step, const in
         const int r = lane + 32 * b;
         if (r < m && r >= j) x[r] = fused(v[b], dot, x[r]);
       }
+      if (c == j + 1 && c < k) find(c);
     }
     team.sync();
   }
@@ -870,13 +883,14 @@ __global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_bloc
 }
 
 // `work` are the elements of one matrix in shared memory; a block has so many threads, or as many
-// as suit it.
+// as suit it. A matrix of no more than `of_warp` elements is a warp's.
 template <class Factorisation, class T>
-bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0) {
+bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0,
+                 int of_warp = 256) {
   Count count;
   const typename Factorisation::template Memory<T> parts(count, job);
   job.shared_bytes = count.bytes;
-  const bool is_block = work > 256;
+  const bool is_block = work > of_warp;
   const int teams = is_block ? 1 : teams_of_a_block;
   const int bytes = count.bytes * teams;
   if (static_cast<std::size_t>(bytes) > properties().shared_bytes_opt_in) return false;
@@ -884,7 +898,11 @@ bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0
       is_block ? reinterpret_cast<const void*>(&each_matrix<Factorisation, T, true>)
                : reinterpret_cast<const void*>(&each_matrix<Factorisation, T, false>);
   if (static_cast<std::size_t>(bytes) > properties().shared_bytes_per_block) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), verb);
+    // All that there is, since the attribute is the kernel's: other threads launch it, too, for
+    // matrices of other sizes.
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(properties().shared_bytes_opt_in)),
+          verb);
   }
   // From 32 a side on a warp has one pair of columns of a rotation, or two.
   const int threads = !is_block      ? 32 * teams_of_a_block
@@ -959,7 +977,10 @@ bool svd_small(DType dtype, SmallMatrices job) {
   if (!is_small(job)) return false;
   return for_floating(dtype, [&](auto zero) {
     using T = decltype(zero);
-    return launch_each<SVD, T>(job, job.rows * job.columns, "svd");
+    // Where matrices are few, warps that share the pairs of a small one take less time than one
+    // that has them all: on an H100 it takes twice as long for 16 columns as a block for 24.
+    const int of_warp = job.count <= 8 * properties().multiprocessors ? 64 : 256;
+    return launch_each<SVD, T>(job, job.rows * job.columns, "svd", 0, of_warp);
   });
 }
 

@@ -7,21 +7,6 @@
 
 namespace arrayx::cuda {
 
-// f(T{}) with the type that kernels have for one of the four dtypes of linear algebra.
-template <class F>
-auto for_floating(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::float32:
-      return f(f32{});
-    case DType::float64:
-      return f(f64{});
-    case DType::complex64:
-      return f(Complex<f32>{});
-    default:
-      return f(Complex<f64>{});
-  }
-}
-
 // A stack of matrices with any strides, in elements.
 struct Matrices {
   const char* data = nullptr;

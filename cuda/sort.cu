@@ -189,8 +189,8 @@ struct Flagged {
   }
 };
 
-constexpr int rows_of_warp = 8,
-              block_warps = block_threads / warp_size;  // of 32 elements, of a warp
+constexpr int block_warps = block_threads / warp_size;
+constexpr int rows_of_warp = 8;  // of 32 elements
 constexpr int flags_tile = rows_of_warp * block_threads;
 
 struct Flags {

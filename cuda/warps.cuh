@@ -25,4 +25,15 @@ __device__ __forceinline__ A from_lane(A x, int lane) {
   return map_words(x, [=](unsigned word) { return __shfl_sync(whole_warp, word, lane); });
 }
 
+// The sum of x over the lanes up to the thread's own.
+template <class T>
+__device__ __forceinline__ T sum_of_lanes_upto(T x, int lane) {
+#pragma unroll
+  for (int d = 1; d < warp_size; d *= 2) {
+    const T other = __shfl_up_sync(whole_warp, x, d);
+    if (lane >= d) x += other;
+  }
+  return x;
+}
+
 }  // namespace arrayx::cuda

@@ -30,10 +30,11 @@ DOMAIN = {
 }  # fmt: skip
 # Where results leave the normal range, change branch, or nearly cancel.
 LANDMARKS = [
-    0.0, 0.25, 0.29, 0.5, 0.6931471805599453, 1.0, 1.4142135623730951, 2.0, 3.0, 10.0, 22.0, 37.0,
-    87.33654475055310, 88.72283905206835, 89.41598629223294, 103.27892990343184,
+    0.0, 0.25, 0.29, 0.5, 0.55, 0.6931471805599453, 1.0, 1.4142135623730951, 2.0, 3.0, 10.0, 22.0,
+    37.0, 87.33654475055310, 88.72283905206835, 89.41598629223294, 103.27892990343184,
     103.97207708399179, 709.782712893384, 710.4758600739439, 708.3964185322641, 745.1332191019411,
-    744.4400719213812, math.pi / 4, math.pi / 2, math.pi, 3 * math.pi / 2, 1e5, 1e9, 1e16, 2e22,
+    744.4400719213812, math.pi / 4, math.pi / 2, math.pi, 3 * math.pi / 2, 8192.0, 1e5, 1e9, 1e16,
+    2e22,
 ]  # fmt: skip
 
 
@@ -265,6 +266,21 @@ def test_complex_arithmetic(name, dtype):
             assert error <= 4, f"{name}({ai!r}, {bi!r}) = {gi!r}: {float(error)} ulp"
     finally:
         mpmath.mp.prec = 200
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("exponent", [2, -1, 0.5])
+def test_short_complex_powers(dtype, exponent):
+    real = np.float32 if dtype == np.complex64 else np.float64
+    rng = np.random.default_rng(8)
+    reach = 50 if dtype == np.complex64 else 500
+    z = 2.0 ** rng.uniform(-reach, reach, 300) * np.exp(1j * rng.uniform(-math.pi, math.pi, 300))
+    z[:100] = z[:100].real * (1 + 1j * (1 + rng.uniform(-1e-3, 1e-3, 100)))  # squares cancel
+    z = z.astype(dtype)
+    for zi, gi in zip(z, np.asarray(xp.asarray(z) ** exponent), strict=True):
+        reference = mpmath.power(exact(zi, dtype), exponent)
+        error = abs(exact(gi, dtype) - reference) / ulp(abs(reference), real)
+        assert error <= 4, f"{zi!r} ** {exponent} = {gi!r}, not {reference}: {float(error)} ulp"
 
 
 def powers_of_phase(dtype, phase):

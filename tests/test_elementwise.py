@@ -4,7 +4,9 @@ their limits. The special cases that the standard lists are in test_special_case
 
 import math
 import operator
+import threading
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -500,6 +502,44 @@ def test_in_place_operators_on_overlapping_views(name, seed):
     same(mine, expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("columns", [31, 64, 149])
+def test_in_place_operators_write_every_second_element_alone(dtype, columns):
+    numbers = np.random.default_rng(columns).uniform(1, 2, (3, 5, columns)).astype(dtype)
+    others = [
+        lambda matrix: 1.5,
+        lambda matrix: numbers[1, :, :1],
+        lambda matrix: numbers[1, :, : (columns + 1) // 2],
+        lambda matrix: numbers[2, :, ::2],
+        lambda matrix: matrix[:, ::2],
+    ]
+    if columns % 2 == 0:
+        others.append(lambda matrix: matrix[:, 1::2])
+    for name, other in product(("add", "subtract", "multiply", "divide"), others):
+        expected, mine = numbers[0].copy(), ours(numbers[0].copy())
+        expected[:, ::2] = getattr(np, name)(expected[:, ::2], other(expected), dtype=dtype)
+        operand = other(mine)
+        IN_PLACE[name](mine[:, ::2], ours(operand) if isinstance(operand, np.ndarray) else operand)
+        same(mine, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_elements_between_are_not_written(dtype):
+    """Each of two threads writes every second element in place: neither loses what it wrote."""
+    x = xp.asarray(np.zeros(20_001, dtype), device="cpu")
+
+    def work(view):
+        for _ in range(300):
+            view += 1.0
+
+    threads = [threading.Thread(target=work, args=(x[i::2],)) for i in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert xp.all(x == 300)
+
+
 def may_be_assigned(dtype, target):
     """By promotion, within a kind, and from real into complex dtypes."""
     return (
@@ -631,6 +671,40 @@ def test_squares_are_products(dtype, n):
         changed = ours(a.copy())
         changed **= two
         same(changed, np.asarray(x * x))
+
+
+def numbers_at_the_limits(dtype, n):
+    """Zeros, infinities, NaN, the smallest and largest numbers, and ordinary ones."""
+    info = np.finfo(dtype)
+    a = np.random.default_rng(3).uniform(-3, 3, n).astype(dtype)
+    limits = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, info.max, info.smallest_subnormal]
+    a[: len(limits)] = limits
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_powers_of_a_half_and_minus_one_are_roots_and_quotients(dtype):
+    a = numbers_at_the_limits(dtype, 70)
+    x, one = ours(a), ours(np.ones(70, dtype))
+    # Unlike the root, the power of -0.0 is 0.0 and that of -infinity infinity.
+    root = xp.sqrt(xp.where(x == -xp.inf, xp.inf, x)) + 0.0
+    check = alike if x.device == "cpu" else partial(near, dtype=np.dtype(dtype), ulps=1)
+    for exponent, expected in [(0.5, root), (-1, 1 / x), (2, x * x)]:
+        for power in (x**exponent, x ** (exponent * one), ours(a[::-1])[::-1] ** exponent):
+            check(power, np.asarray(expected))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_powers_do_not_depend_on_their_neighbours(dtype):
+    exponents = [2, -1, 0.5, 1.5, 3, -0.5, 0, 1, 4]
+    a = numbers_at_the_limits(dtype, 99)
+    if dtype.startswith("complex"):
+        a.imag = a.real[::-1]
+    x = ours(a)
+    alone = {e: np.asarray(x ** ours(np.full(99, e, dtype))) for e in exponents}
+    for among in (np.resize(exponents, 99), np.repeat(exponents, 11)):
+        expected = np.asarray([alone[e][i] for i, e in enumerate(among)])
+        alike(x ** ours(among.astype(dtype)), expected)
 
 
 def test_unsigned_64_bit_integers_are_not_seen_as_signed():

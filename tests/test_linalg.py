@@ -708,6 +708,36 @@ def test_stacks_of_any_length_give_what_each_matrix_gives(n, count, dtype):
             close(r, expected, 100 * bound)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9, 16, 32])
+def test_eigenvectors_of_matrices_of_every_kind_beside_each_other(n, dtype):
+    plain = random(np.random.default_rng(n), (n, n), "float64")
+    kinds = [
+        plain,
+        np.zeros((n, n)),
+        np.eye(n),
+        np.roll(np.eye(n), 1, axis=0),  # eigenvalues of one size, on which plain steps stand still
+        plain - plain.T,
+        np.triu(plain),
+        np.eye(n) + np.eye(n, k=1),  # one eigenvector
+        plain * np.logspace(-1, 1, n)[:, None],  # balanced first
+        plain * 1e-15,
+        np.outer(plain[0], plain[0]),
+        np.kron(np.eye(2), plain)[:n, :n] + np.eye(n, k=-2),
+    ]
+    a = np.stack(kinds).astype(dtype)
+    for function, x in ((xp.linalg.eig, a), (xp.linalg.eigh, a + adjoint(a))):
+        result = [host(part) for part in function(xp.asarray(x))]
+        values, vectors = result
+        residual = np.max(np.abs(x @ vectors - vectors * values[:, None, :]), axis=(-2, -1))
+        assert (residual <= tolerance(a) * np.linalg.norm(x, axis=(-2, -1))).all()
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=-2), 1, rtol=tolerance(a))
+        # Nor does one matrix see the others.
+        order = [7, 3, 9, 1, 10, 8, 0, 2, 5, 4, 6]
+        again = function(xp.asarray(x[order]))
+        assert [part[order].tobytes() for part in result] == flat(again)
+
+
 @pytest.mark.parametrize("count", [1, 5, 40])
 @pytest.mark.parametrize("n", [1, 3, 8])
 def test_the_first_matrix_without_a_result_is_named(n, count):

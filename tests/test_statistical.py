@@ -589,6 +589,11 @@ def test_differences_of_any_array(seed):
     alike(xp.diff(ours(a), axis=axis, n=n, prepend=prepend, append=append), expected)
 
 
+def test_differences_of_rows_that_a_cache_does_not_hold():
+    a = np.random.default_rng(0).integers(0, 256, (3, 9 << 19), dtype="uint8")
+    same(xp.diff(ours(a), axis=0), a[1:] - a[:-1])
+
+
 def test_differences_promote():
     a, b = np.asarray([1, 5, 2], "int8"), np.asarray([0.5], "float32")
     expected = np.asarray([0.5, 4, -3], "float32")
@@ -750,6 +755,21 @@ def test_nan_and_infinities_in_short_lines(rows, dtype):
                 )
             for name in ("argmax", "argmin"):
                 same(getattr(xp, name)(x, axis=1), getattr(np, name)(a, axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("function", ["sum", "max", "var"])
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 2), None])
+@pytest.mark.parametrize("repeated", [0, 1])
+def test_repeated_rows_give_the_bits_of_their_copies(function, axis, repeated, dtype):
+    if function != "sum" and (dtype == "complex64" or (function, dtype) == ("var", "int32")):
+        return
+    a = np.random.default_rng(3).standard_normal((3, 1, 70) if repeated else (1, 3, 70)) * 100
+    shape = (3, 1500, 70) if repeated else (1500, 3, 70)
+    x = xp.broadcast_to(xp.asarray(a.astype(dtype)), shape)
+    apply = getattr(xp, function)
+    found, expected = apply(x, axis=axis), apply(xp.asarray(x, copy=True), axis=axis)
+    assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])

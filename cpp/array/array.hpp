@@ -16,6 +16,8 @@ struct Array {
   Array() {}
   Array(StorageRef storage, const Layout& layout, DType dtype)
       : storage(std::move(storage)), layout(layout), dtype(dtype) {}
+  // Row-major, without storage yet; the layout is made in its place.
+  Array(const Dims& shape, DType dtype) : layout(Layout::contiguous(shape)), dtype(dtype) {}
 
   int ndim() const { return layout.ndim(); }
   const Dims& shape() const { return layout.shape; }

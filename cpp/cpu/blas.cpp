@@ -78,6 +78,12 @@ const Lapack<T>& lapack() {
     find(f.gelqf, (letter + "gelqf_").c_str());
     find(f.unglq, (letter + (complex ? "unglq_" : "orglq_")).c_str());
     find(f.heevd, (letter + (complex ? "heevd_" : "syevd_")).c_str());
+    const std::string real(single ? "s" : "d");
+    find(f.gebal, (real + "gebal_").c_str());
+    find(f.lanv2, (real + "lanv2_").c_str());
+    find(f.trevc, (real + "trevc_").c_str());
+    find(f.sterf, (real + "sterf_").c_str());
+    find(f.stedc, (real + "stedc_").c_str());
     find(f.geev, (letter + "geev_").c_str());
     find(f.gesdd, (letter + "gesdd_").c_str());
     return f;

@@ -57,7 +57,7 @@ struct real_part_of<std::complex<R>> {
   using type = R;
 };
 
-// The drivers of LAPACK that cpp/cpu/linalg.cpp uses. Arguments go by address, matrices are
+// The routines of LAPACK that cpp/cpu/linalg.cpp uses. Arguments go by address, matrices are
 // column-major, and each character argument has a hidden length at the end.
 template <class T>
 struct Lapack {
@@ -81,6 +81,14 @@ struct Lapack {
       Routine<Text, Text, Int, T*, Int, R*, T*, Int, blas_int*, Int, blas_int*, std::size_t,
               std::size_t>>
       heevd;  // syevd
+  // Those of a real matrix, for complex T too.
+  Routine<Text, Int, R*, Int, blas_int*, blas_int*, R*, blas_int*, std::size_t> gebal;
+  Routine<R*, R*, R*, R*, R*, R*, R*, R*, R*, R*> lanv2;
+  Routine<Text, Text, const void*, Int, const R*, Int, R*, Int, R*, Int, Int, blas_int*, R*,
+          blas_int*, std::size_t, std::size_t>
+      trevc;
+  Routine<Int, R*, R*, blas_int*> sterf;
+  Routine<Text, Int, R*, R*, R*, Int, R*, Int, blas_int*, Int, blas_int*, std::size_t> stedc;
   std::conditional_t<complex,
                      Routine<Text, Text, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, R*, blas_int*,
                              std::size_t, std::size_t>,

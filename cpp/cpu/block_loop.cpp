@@ -376,18 +376,19 @@ class BlockLoop {
   // than a line, and of less than streamed_bytes to a result that is streamed, go faster in blocks.
   RowsKernel rows_kernel(Op op) const {
     const std::int64_t row_bytes = plan_.size[inner_] * largest_;
-    if (out_ != 2 || plan_.kind == LoopKind::transposed || !in_place(out_) ||
+    if (out_ != 2 || plan_.kind == LoopKind::transposed ||
         row_bytes < (streamed_ ? streamed_bytes : line_bytes)) {
       return nullptr;
     }
-    Spacing spacing[2];
-    for (int k = 0; k < 2; ++k) {
+    Spacing spacing[3];
+    for (int k = 0; k < 3; ++k) {
       const std::int64_t step = plan_.stride[k][inner_];
       if (cast_[k] || step < 0 || step > 2) return nullptr;
       spacing[k] = static_cast<Spacing>(step);
     }
+    if (spacing[2] == Spacing::repeated) return nullptr;
     if (spacing[0] == Spacing::next && spacing[1] == Spacing::next) return nullptr;
-    return table_.rows(op, operands_[out_].kernel, spacing[0], spacing[1]);
+    return table_.rows(op, operands_[out_].kernel, spacing[0], spacing[1], spacing[2]);
   }
 
   // An operand that is packed for every block and no wider or narrower than a result that is
@@ -867,7 +868,9 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
 bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
-  if (total * itemsize < stream_from || plan.kind == LoopKind::transposed) return false;
+  // Later where items are apart: reading their lines takes longer than fetching the result's would.
+  const std::int64_t from = magnitude(plan.stride[0][inner]) > 1 ? 2 * stream_from : stream_from;
+  if (total * itemsize < from || plan.kind == LoopKind::transposed) return false;
   // Full vectors of one item reach memory as fast without; where they stay in the caches, faster.
   if (plan.stride[0][inner] == 0 && plan.size[inner] * itemsize >= 8 * line_bytes) return false;
   std::int64_t run = 1;  // elements of the output that follow each other

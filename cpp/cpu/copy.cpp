@@ -12,29 +12,30 @@ namespace arrayx::cpu {
 namespace {
 
 // Few elements need no plan, which would cost most of the call, where they lie in memory as they
-// are counted or have at most two dimensions and the dtype of the result; false for all others.
+// are counted or have at most two dimensions and the dtype of the result; nor what one thread fills
+// with one element, of which it would be a tenth. False for all others.
 bool copy_few(const Operand& in, const Operand& out) {
   constexpr std::int64_t most_bytes = 4096;
   const Layout& to = *out.layout;
   const std::int64_t n = to.size;
   const int size = itemsize(out.dtype), ndim = to.ndim();
+  const bool contiguous = to.is_contiguous();
+  const CopyKernel kernel = kernels().copy[item_class(size)];
+  if (contiguous && in.host_scalar && in.dtype == out.dtype && n < parallel_grain / size) {
+    kernel(in.data, {0, 0}, out.data, {0, size}, 1, n);
+    return true;
+  }
   if (n > most_bytes / size) return false;
   if (in.dtype != out.dtype) {
-    if (in.host_scalar || !to.is_contiguous() || !in.layout->is_contiguous()) return false;
+    if (in.host_scalar || !contiguous || !in.layout->is_contiguous()) return false;
     const void* from = in.data;
     if (n > 0) {
       kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)](&from, out.data, n);
     }
     return true;
   }
-  const bool contiguous = to.is_contiguous();
-  if (contiguous && !in.host_scalar && in.layout->is_contiguous()) {
+  if (contiguous && in.layout->is_contiguous()) {
     std::memcpy(out.data, in.data, static_cast<std::size_t>(n * size));
-    return true;
-  }
-  const CopyKernel kernel = kernels().copy[item_class(size)];
-  if (contiguous && in.host_scalar) {
-    kernel(in.data, {0, 0}, out.data, {0, size}, 1, n);
     return true;
   }
   if (ndim < 1 || ndim > 2) return false;

@@ -47,7 +47,6 @@ class CpuBackend final : public Backend {
     cpu::triangle(in, out, k, upper);
   }
 
-  bool finds_means() const override { return true; }
   void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
               const Operand* center, const Operand& out) override {
     cpu::reduce(op, accumulator, in, reduced, center, out);

@@ -53,6 +53,7 @@ void elementwise_few(ElementwiseKernel kernel, Op op, DType compute,
 std::int64_t arithmetic(Op op, DType compute) {
   const DType part = real_dtype(compute);
   const int wide = itemsize(part) == 8 ? 15 : 6;
+  if (op == Op::abs && is_complex(compute)) return arithmetic_cost(Op::hypot) * wide;
   return std::int64_t{arithmetic_cost(op)} * wide * (is_complex(compute) ? 12 : 1);
 }
 

@@ -20,8 +20,8 @@ using CastKernel = ElementwiseKernel;
 
 // How the elements of an operand's rows lie: one for all, each next to the last, or every second.
 enum class Spacing { repeated, next, second };
-// out[r][i] = op(in[0][r][i], in[1][r][i]) over rows of n >= 1 elements of one dtype, contiguous in
-// the output; strides from row to row in bytes. `out` may be one of the inputs.
+// out[r][i] = op(in[0][r][i], in[1][r][i]) over rows of n >= 1 elements of one dtype; strides from
+// row to row in bytes. `out` may be one of the inputs.
 struct RowsJob {
   const void* in[2];
   std::int64_t in_row[2];
@@ -115,7 +115,7 @@ struct KernelTable {
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
   CastKernel cast[dtype_count][dtype_count] = {};
   // Null for operations and dtypes that have none.
-  RowsKernel (*rows)(Op op, DType dtype, Spacing a, Spacing b) = nullptr;
+  RowsKernel (*rows)(Op op, DType dtype, Spacing a, Spacing b, Spacing out) = nullptr;
   CopyKernel copy[5] = {};
   StreamKernel stream = nullptr;
   void (*stream_fence)() = nullptr;

@@ -230,7 +230,7 @@ auto for_floating(DType dtype, F&& f) {
 template <class T>
 const SmallMatrixKernels* small_kernels(std::int64_t n, std::int64_t k, std::int64_t count) {
   // A block must stay in the caches, and lanes be worth filling.
-  if (n > 32 || n * (n + k) > 2048 || (n > 8 && count < 4)) return nullptr;
+  if (n > most_small_rows || n * (n + k) > 2048 || (n > 8 && count < 4)) return nullptr;
   if constexpr (Lapack<T>::complex) return nullptr;
   return kernels().small_matrices[sizeof(T) == sizeof(float) ? 0 : 1];
 }
@@ -410,7 +410,7 @@ std::complex<double> times(std::complex<double> x, std::complex<double> y) {
   return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
 }
 
-// A product of any length, as a number near 1 and a power of two: it cannot overflow on the way.
+// A product of any length, as a number and a power of two: it cannot overflow on the way.
 template <class D>
 struct LongProduct {
   D mantissa{1};
@@ -422,6 +422,7 @@ struct LongProduct {
     normalize(mantissa);
   }
   D value() const {
+    if (exponent == 0) return mantissa;
     return scaled(mantissa,
                   static_cast<int>(std::clamp<std::int64_t>(exponent, -1 << 20, 1 << 20)));
   }
@@ -443,6 +444,7 @@ struct LongProduct {
  private:
   void normalize(D& x) {
     const double size = magnitude(x);
+    if (size >= 0x1p-250 && size <= 0x1p250) return;  // two such have a product
     if (size == 0 || !std::isfinite(size)) return;
     int e;
     std::frexp(size, &e);
@@ -687,6 +689,48 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
       };
       return for_each_block(a.count, lanes, 16.0 * n * n * n, w, by_rotations);
     }
+    if (const SmallMatrixKernels* lane = small_kernels<T>(n, vectors ? n : 0, a.count)) {
+      const int lanes = lane->lanes;
+      const std::int64_t block = w.add<T>(n * n * lanes), factors = w.add<T>(n * lanes);
+      const std::int64_t beside = w.add<T>(n * lanes), off_diagonal = w.add<T>(n);
+      const std::int64_t turned = w.add<T>(vectors ? n * n * lanes : 0);
+      const blas_int stedc_size = n * n + 4 * n + 1, stedc_ints = 5 * n + 3;
+      const std::int64_t stedc_work = w.add<T>(stedc_size);
+      const std::int64_t stedc_int_work = w.add<blas_int>(stedc_ints);
+      const OneBlasThread limit;
+      const auto by_lanes = [&](char* memory, std::int64_t i, int used) {
+        T *x = part<T>(memory, block), *tau = part<T>(memory, factors);
+        T *betas = part<T>(memory, beside), *z = part<T>(memory, turned);
+        T *e = part<T>(memory, off_diagonal), *columns = part<T>(memory, matrix);
+        to_lanes(a, i, used, lanes, x, false);
+        std::uint64_t open = lane->tridiagonalize(x, n, tau, betas);
+        for (int l = 0; l < used; ++l) {
+          if (open >> l & 1) continue;
+          T* value = output<T>(values, i + l, n);
+          for (blas_int j = 0; j < n; ++j) value[j] = x[j * (n + 1) * lanes + l];
+          for (blas_int j = 0; j + 1 < n; ++j) e[j] = betas[j * lanes + l];
+          blas_int info = 0;
+          if (vectors) {
+            f.stedc("I", &n, value, e, columns, &n, part<T>(memory, stedc_work), &stedc_size,
+                    part<blas_int>(memory, stedc_int_work), &stedc_ints, &info, 1);
+            for (blas_int c = 0; c < n; ++c) {
+              for (blas_int r = 0; r < n; ++r) z[(r * n + c) * lanes + l] = columns[c * n + r];
+            }
+          } else {
+            f.sterf(&n, value, e, &info);
+          }
+          if (info != 0) open |= std::uint64_t{1} << l;
+        }
+        if (vectors) lane->turn_back(x, n, tau, z);
+        const auto take = [&](int l) {
+          if (!vectors) return;
+          T* to = output<T>(*vectors, i + l, n * n);
+          for (blas_int j = 0; j < n * n; ++j) to[j] = z[j * lanes + l];
+        };
+        return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
+      };
+      return for_each_block(a.count, lanes, 4.0 * n * n * n, w, by_lanes);
+    }
   }
   return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_lapack);
 }
@@ -707,6 +751,67 @@ void complex_vectors(const R* columns, const R* imaginary, blas_int n, std::comp
     }
     ++j;
   }
+}
+
+// The eigenvalues, and the eigenvectors with the parts of pairs in two columns, of a real matrix
+// Z H transpose(Z), where H is triangular but for 2 × 2 blocks, which was divided by `scale` on the
+// left and multiplied by it on the right. They go to z; all is column-major. `work` has room for
+// 3 n numbers. False where one has too large or small a norm.
+template <class R>
+bool from_schur_form(const Lapack<R>& f, blas_int n, R* h, R* z, const R* scale, R* re, R* im,
+                     R* work) {
+  const auto rotate = [](R* x, R* y, blas_int count, blas_int step, R c, R s) {
+    for (blas_int i = 0; i < count * step; i += step) {
+      const R before = x[i];
+      x[i] = c * before + s * y[i];
+      y[i] = c * y[i] - s * before;
+    }
+  };
+  for (blas_int j = 0; j < n; ++j) {
+    R* const x = h + j * n;  // columns j and j + 1
+    R* const y = x + n;
+    re[j] = x[j];
+    im[j] = 0;
+    if (j + 1 == n || x[j + 1] == 0) continue;
+    R c, s;
+    f.lanv2(x + j, y + j, x + j + 1, y + j + 1, re + j, im + j, re + j + 1, im + j + 1, &c, &s);
+    rotate(y + n + j, y + n + j + 1, n - j - 2, n, c, s);
+    rotate(x, y, j, 1, c, s);
+    rotate(z + j * n, z + (j + 1) * n, n, 1, c, s);
+    ++j;
+  }
+  blas_int found = 0, info = 0;
+  f.trevc("R", "B", nullptr, &n, h, &n, nullptr, &n, z, &n, &n, &found, work, &info, 1, 1);
+  for (blas_int j = 0; j < n; ++j) {
+    const bool pair = im[j] != 0;
+    R* const x = z + j * n;
+    R* const y = x + n;
+    R sum = 0, largest = -1;
+    blas_int at = 0;
+    for (blas_int i = 0; i < n; ++i) {
+      x[i] *= scale[i];
+      R square = x[i] * x[i];
+      if (pair) {
+        y[i] *= scale[i];
+        square += y[i] * y[i];
+      }
+      sum += square;
+      if (square > largest) {
+        largest = square;
+        at = i;
+      }
+    }
+    if (!(sum > R(1e-30) && sum < R(1e30))) return false;
+    const R length = std::sqrt(sum);
+    for (blas_int i = 0; i < (pair ? 2 * n : n); ++i) x[i] /= length;
+    if (!pair) continue;
+    // The largest component becomes real.
+    const R size = std::hypot(x[at], y[at]);
+    rotate(x, y, n, 1, x[at] / size, y[at] / size);
+    y[at] = 0;
+    ++j;
+  }
+  return info == 0;
 }
 
 template <class T>
@@ -746,7 +851,7 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
   Workspace w;
   const std::int64_t matrix = w.add<T>(n * n), real_work = w.add<R>(2 * n);
   const std::int64_t columns = w.add<T>(vectors ? n * n : 0), work = w.add<T>(size);
-  return for_each_matrix(a.count, n * n, 20.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+  const auto by_lapack = [&](char* memory, std::int64_t i) {
     T* x = part<T>(memory, matrix);
     R* parts = part<R>(memory, real_work);
     T* v = part<T>(memory, columns);
@@ -763,7 +868,54 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
       if (vectors) complex_vectors(v, parts + n, n, output<C>(*vectors, i, n * n));
     }
     return true;
-  });
+  };
+  if constexpr (!Lapack<T>::complex) {
+    if (const SmallMatrixKernels* small = vectors ? small_kernels<T>(n, n, a.count) : nullptr) {
+      const int lanes = small->lanes;
+      const std::int64_t block = w.add<T>(n * n * lanes), turned = w.add<T>(n * n * lanes);
+      const std::int64_t scales = w.add<T>(n * lanes), trevc_work = w.add<T>(3 * n);
+      const auto by_lanes = [&](char* memory, std::int64_t i, int used) {
+        T *x = part<T>(memory, matrix), *v = part<T>(memory, columns);
+        T *h = part<T>(memory, block), *z = part<T>(memory, turned);
+        T *scale = part<T>(memory, scales), *re = part<T>(memory, real_work);
+        std::uint64_t open = 0;
+        for (int l = 0; l < lanes; ++l) {
+          if (l < used) {
+            pack(a, i + l, x, Order::columns);
+            blas_int low = 0, high = 0, info = 0;
+            if (all_finite(x, n * n)) f.gebal("B", &n, x, &n, &low, &high, scale + l * n, &info, 1);
+            // What falls apart into smaller matrices is LAPACK's.
+            if (low != 1 || high != n) open |= std::uint64_t{1} << l;
+          }
+          for (blas_int c = 0; c < n; ++c) {
+            for (blas_int r = 0; r < n; ++r) h[(r * n + c) * lanes + l] = x[c * n + r];
+          }
+        }
+        open |= small->schur(h, n, z);
+        for (int l = 0; l < used; ++l) {
+          if (open >> l & 1) continue;
+          for (blas_int c = 0; c < n; ++c) {
+            for (blas_int r = 0; r < n; ++r) {
+              x[c * n + r] = h[(r * n + c) * lanes + l];
+              v[c * n + r] = z[(r * n + c) * lanes + l];
+            }
+          }
+          if (!from_schur_form(f, n, x, v, scale + l * n, re, re + n,
+                               part<T>(memory, trevc_work))) {
+            open |= std::uint64_t{1} << l;
+            continue;
+          }
+          C* value = output<C>(values, i + l, n);
+          for (blas_int j = 0; j < n; ++j) value[j] = {re[j], re[n + j]};
+          complex_vectors(v, re + n, n, output<C>(*vectors, i + l, n * n));
+        }
+        return lanes_lost(used, open, [](int) {}, [&](int l) { return by_lapack(memory, i + l); });
+      };
+      const OneBlasThread limit;
+      return for_each_block(a.count, lanes, 20.0 * n * n * n, w, by_lanes);
+    }
+  }
+  return for_each_matrix(a.count, n * n, 20.0 * n * n * n, w, by_lapack);
 }
 
 // ---- singular values ----------------------------------------------------------------------------

@@ -20,6 +20,9 @@ namespace {
 constexpr std::int64_t small_group = 1024, least_group = 64;
 constexpr std::int64_t pack_bytes = 64 << 10;
 constexpr std::int64_t pack_columns_bytes = 128 << 10;
+// Of a row with gaps so much at a time that it is still in an L1 with what it was packed from:
+// x[:, ::2] is read at the speed of memory, and a quarter slower with more.
+constexpr std::int64_t pack_row_bytes = 8 << 10;
 constexpr std::int64_t task_bytes = 256 << 10;
 // Columns so many items apart at most are read with all that is between them, which comes in the
 // same cache lines.
@@ -162,10 +165,12 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
     const bool columns = !one_output && m >= 8 && kept_stride != 0 &&
                          (step == 0 || detail::magnitude(kept_stride) < detail::magnitude(step));
     s.form = columns ? Form::packed_columns : Form::packed_rows;
-    const std::int64_t room =
-        std::max<std::int64_t>((columns ? pack_columns_bytes : pack_bytes) / kernel_item, chunk);
     // Short runs are packed for several rows at a time, since memory between them is other rows'.
     const std::int64_t rows = p.group.ndim() > 1 ? std::min<std::int64_t>(m, 8) : 1;
+    const bool by_rows = p.group.ndim() == 1 && detail::magnitude(step) <= widest_gap &&
+                         (one_output || detail::magnitude(step) < gap);
+    const std::int64_t bytes = columns ? pack_columns_bytes : by_rows ? pack_row_bytes : pack_bytes;
+    const std::int64_t room = std::max<std::int64_t>(bytes / kernel_item, chunk);
     if (s.n > chunk) {
       s.block = chunk;
       while (!columns && s.block < s.n && 2 * s.block * rows <= room) s.block *= 2;
@@ -180,7 +185,10 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
   // Several tasks per output where there are few outputs.
   s.split = s.n;
   const std::int64_t tiles = p.kept.count() / m * ((m - 1) / s.width + 1);
-  if (!p.from_mean && tiles < 64 && s.n > chunk &&
+  // Of equal rows one chunk stands for all, where the kernel goes by chunks.
+  const bool repeats =
+      s.form == Form::columns && step == 0 && !is_integer(p.accumulator) && !conditional(p.op);
+  if (!p.from_mean && !repeats && tiles < 64 && s.n > chunk &&
       tiles * s.n * s.width * item >= 2 * parallel_grain) {
     s.split = std::max(chunk, s.form == Form::packed_rows ? s.block : chunk);
     while (s.split < s.n &&
@@ -434,6 +442,30 @@ bool reduce_few(Reduction op, DType accumulator, const Operand& in, std::span<co
   return true;
 }
 
+// Where kept dimensions repeat the same elements: each result is found once and copied; false where
+// none does.
+bool reduce_repeated(Reduction op, DType accumulator, const Operand& in,
+                     std::span<const bool> reduced, const Operand& out) {
+  Layout distinct = *in.layout, all = *out.layout;
+  Array results;
+  for (int d = 0, kept = 0; d < distinct.ndim(); ++d) {
+    if (reduced[d]) continue;
+    if (distinct.strides[d] == 0) distinct.shape[d] = all.shape[kept] = 1;
+    ++kept;
+  }
+  results.layout = Layout::contiguous(all.shape);
+  if (results.size() == out.layout->size) return false;
+  results.dtype = out.dtype;
+  results.storage = allocate(checked_bytes(results.size(), itemsize(out.dtype)));
+  distinct.size /= out.layout->size / results.size();
+  Operand once = in;
+  once.layout = &distinct;
+  reduce(op, accumulator, once, reduced, nullptr, results);
+  results.layout = broadcast_to(results.layout, out.layout->shape);
+  copy(results, out);
+  return true;
+}
+
 }  // namespace
 
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
@@ -464,6 +496,7 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   if (!center && reduce_few(op, accumulator, in, reduced, out)) return;
   if (out.layout->size == 0) return;
   if (layout.size == 0) return write_empty(op, accumulator, out);
+  if (!center && reduce_repeated(op, accumulator, in, reduced, out)) return;
   const bool from_mean = op == Reduction::sum_squared_deviations && !center;
   std::int64_t elements = 1;  // of one result
   for (int i = 0; i < ndim; ++i) elements *= reduced[i] ? layout.shape[i] : 1;

@@ -167,6 +167,9 @@ void values_of(const Key<T>* keys, char* out, i64 n, bool descending) {
   kernels().values[item_class(sizeof(T))][static_cast<int>(key_kind<T>)](keys, out, n, descending);
 }
 
+// Lines longer than this are looked at before they are sorted.
+constexpr i64 looked_at_from = 256;
+
 // Whether n contiguous elements are in order, of which most lines that are not show it at once.
 // Calls seen(first, last) for each piece while it is in the first cache.
 template <class T, class Seen>
@@ -174,13 +177,16 @@ bool in_order(const char* in, i64 n, bool descending, Seen&& seen) {
   if constexpr (is_complex_type<T> || sizeof(T) == 1) {
     return false;
   } else {
-    constexpr i64 block = 512;
-    Key<T> keys[block];
-    for (i64 first = 0; first + 1 < n; first += block - 1) {  // which begin with the last one's end
+    constexpr i64 longest = 512;
+    Key<T> keys[longest];
+    i64 block = 32;
+    for (i64 first = 0; first + 1 < n;) {
       const i64 count = std::min(block, n - first);
       keys_of<T>(in + first * i64(sizeof(T)), keys, count, descending, true);
       if (kernels().key_range[item_class(sizeof(T))](keys, count).unsorted) return false;
       seen(first, first + count);
+      first += block - 1;  // each piece begins with the last one's end
+      block = longest;
     }
     return true;
   }
@@ -596,7 +602,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
     const auto identity = [&](i64 first, i64 last) {
       kernels().integer_range[3](out + first, static_cast<u64>(first), 1, last - first);
     };
-    if (n > short_sort_bytes && in_order<T>(in, n, descending, identity)) return;
+    if (n > looked_at_from && in_order<T>(in, n, descending, identity)) return;
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
     const auto key = [=](i64 i) { return key_at<T>(in + i * i64(sizeof(T)), flip); };
@@ -628,11 +634,9 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
       sort_packed(u64{});
     } else {
       const Order order(n, 1, [=](i64 i, int) -> u64 { return key(i); });
-      u64* a = scratch.take<u64>(2 * n);
-      over_pieces(n, threads, 8, [&](i64 first, i64 last) {
-        for (i64 i = first; i < last; ++i) a[i] = static_cast<u64>(i);
-      });
-      u64* keys = a + n;
+      u64* a = reinterpret_cast<u64*>(out);  // items lie where positions will
+      over_pieces(n, threads, 8, identity);
+      u64* keys = scratch.take<u64>(n);
       over_pieces(n, threads, 16, [&](i64 first, i64 last) {
         if constexpr (sizeof(T) == 8) {
           keys_of<T>(in + first * 8, keys + first, last - first, descending, true);
@@ -699,7 +703,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
       const i64 at = first * i64(sizeof(T));
       std::memcpy(out + at, in + at, (last - first) * i64(sizeof(T)));
     };
-    if (n > short_sort_bytes && in_order<T>(in, n, descending, copy)) return;
+    if (n > looked_at_from && in_order<T>(in, n, descending, copy)) return;
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
     if constexpr (sizeof(T) <= 2 && !is_real_type<T>) {

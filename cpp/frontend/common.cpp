@@ -35,7 +35,7 @@ void set_default_device(Device device) {
 
 Array empty(const Dims& shape, DType dtype, Device device) {
   check_shape(shape);
-  Array out{{}, Layout::contiguous(shape), dtype};
+  Array out(shape, dtype);
   out.storage = backend(device).allocate(checked_bytes(out.size(), itemsize(dtype)));
   return out;
 }

@@ -40,15 +40,9 @@ Array shaped(Array x, const Reduced& r) {
   return x;
 }
 
-Array run(const Array& x, Reduction op, DType accumulator, DType dtype, const Reduced& r,
-          const Array* center = nullptr) {
+Array run(const Array& x, Reduction op, DType accumulator, DType dtype, const Reduced& r) {
   const Array out = empty(r.kept, dtype, x.device());
-  if (center) {
-    const Operand c(*center);
-    backend_of(x).reduce(op, accumulator, x, r.span(), &c, out);
-  } else {
-    backend_of(x).reduce(op, accumulator, x, r.span(), nullptr, out);
-  }
+  backend_of(x).reduce(op, accumulator, x, r.span(), nullptr, out);
   return out;
 }
 
@@ -139,15 +133,7 @@ Array variance(const char* function, const Array& x, const OptionalAxes& axes, d
   }
   // float32 data with a large mean would lose its digits in float32.
   const DType compute = wider_dtype(x.dtype);
-  const auto squared_deviations = [&] {
-    if (backend_of(x).finds_means()) {
-      return run(x, Reduction::sum_squared_deviations, compute, compute, r);
-    }
-    const Array total = run(x, Reduction::sum, compute, compute, r);
-    const Array center = divided(total, static_cast<double>(r.n), compute, compute);
-    return run(x, Reduction::sum_squared_deviations, compute, compute, r, &center);
-  };
-  const Array squares = squared_deviations();
+  const Array squares = run(x, Reduction::sum_squared_deviations, compute, compute, r);
   if (!root) return shaped(divided(squares, divisor, compute, x.dtype), r);
   const Array ratio = divided(squares, divisor, compute, compute);
   const Array out = empty(r.kept, x.dtype, x.device());

@@ -304,7 +304,7 @@ struct Maximum {
   template <class V>
   ARRAYX_HD V operator()(V a, V b) const {
     if constexpr (is_float_v<scalar_t<V>>) {
-      return select((a > b) | is_nan(a), a, b);
+      return select(is_nan(a), a, at_least(b, a));
     } else {
       return select(a > b, a, b);
     }
@@ -314,7 +314,7 @@ struct Minimum {
   template <class V>
   ARRAYX_HD V operator()(V a, V b) const {
     if constexpr (is_float_v<scalar_t<V>>) {
-      return select((a < b) | is_nan(a), a, b);
+      return select(is_nan(a), a, at_most(b, a));
     } else {
       return select(a < b, a, b);
     }

@@ -234,6 +234,12 @@ ARRAYX_HD bool all_positive_normal(V x) {
   return all_within(x, splat<V>(limit::min_normal), splat<V>(limit::infinity));
 }
 
+// Whether any lane has none of these bits: one instruction with AVX-512.
+template <class V>
+ARRAYX_HD bool any_without(V x, V bits) {
+  return any((x & bits) == splat<V>(0));
+}
+
 // f applied to each lane as a scalar: for rare, expensive cases.
 template <class F, class T>
 ARRAYX_HD T map_lanes(F f, T x) {

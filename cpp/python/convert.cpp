@@ -159,10 +159,6 @@ bool int64_from(PyObject* object, std::int64_t& out) {
 bool dims_from(PyObject* object, Dims& out) {
   out.clear();
   std::int64_t item;
-  if (int64_from(object, item)) {
-    out.push_back(item);
-    return true;
-  }
   if (PyTuple_CheckExact(object)) {  // of ints alone it needs nothing of what follows
     const Py_ssize_t n = PyTuple_GET_SIZE(object);
     Py_ssize_t i = 0;
@@ -173,6 +169,10 @@ bool dims_from(PyObject* object, Dims& out) {
     }
     if (i == n) return true;
     out.clear();
+  }
+  if (int64_from(object, item)) {
+    out.push_back(item);
+    return true;
   }
   if (!PySequence_Check(object) || PyUnicode_Check(object) || PyBytes_Check(object)) return false;
   const Ref items(PySequence_Fast(object, "a sequence was expected"));

@@ -147,8 +147,10 @@ PyObject* call(PyObject* self, PyObject* const* args, std::size_t flags, PyObjec
   const auto bound_by_place = static_cast<int>(std::min<Py_ssize_t>(given, f.positional));
   if (given > bound_by_place && !f.gathers) return refuse(f, args, given, names);
   PyObject* bound[max_parameters];
-  std::copy_n(args, bound_by_place, bound);
-  std::copy(f.defaults + bound_by_place, f.defaults + definition.count, bound + bound_by_place);
+  // One by one: two calls of memmove, which std::copy is, take a twentieth of zeros((4, 4)).
+  for (int i = 0; i < definition.count; ++i) {
+    bound[i] = i < bound_by_place ? args[i] : f.defaults[i];
+  }
   Ref gathered;
   if (f.gathers) {
     gathered = Ref(PyTuple_New(given - bound_by_place));

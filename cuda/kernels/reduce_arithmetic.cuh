@@ -7,7 +7,7 @@ namespace arrayx::cuda {
 namespace {
 
 // Integers wrap around, modulo 2^64.
-template <class Op, template <class> class OfBytes>
+template <class Op, template <class, int> class OfBytes>
 void fill_arithmetic(ReduceTable& table, Reduction op) {
   auto& row = table.reduce[static_cast<int>(op)];
   const auto put = [&row](DType d, int wide, const ReduceKernels& k) {

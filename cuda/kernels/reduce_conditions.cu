@@ -6,7 +6,7 @@ namespace arrayx::cuda {
 namespace {
 
 // Of integers only the size matters.
-template <class Op, class A, template <class> class OfBytes>
+template <class Op, class A, template <class, int> class OfBytes>
 void fill(ReduceTable& table, Reduction op) {
   auto& row = table.reduce[static_cast<int>(op)];
   const auto put = [&row](DType d, const ReduceKernels& k) { row[static_cast<int>(d)][0] = k; };

@@ -124,13 +124,13 @@ __device__ u32 parts_done[most_joined];
 // others have stored.
 __device__ __forceinline__ bool is_last_part(u32 which, u32 parts) {
   __shared__ bool last;
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0 && threadIdx.y == 0) {
+    __threadfence();  // of one thread, for all that the block has stored
     last = atomicInc(&parts_done[which], parts - 1) == parts - 1;
+    __threadfence();
   }
   __syncthreads();
-  if (last) __threadfence();
   return last;
 }
 
@@ -143,6 +143,18 @@ __device__ __forceinline__ void combine_neighbours(typename R::accumulator (&x)[
     for (int i = 0; i + d < N; i += 2 * d) {
       if (i + d < n) x[i] = R::combine(x[i], x[i + d]);
     }
+  }
+}
+
+// The same over elements at(First) … at(First + n - 1), n <= N, of which few are there at a time.
+template <class R, int First, int N, class At>
+__device__ __forceinline__ typename R::accumulator tree_of(int n, At&& at) {
+  if constexpr (N == 1) {
+    return at(First);
+  } else {
+    auto x = tree_of<R, First, N / 2>(n, at);
+    if (N / 2 < n) x = R::combine(x, tree_of<R, First + N / 2, N / 2>(n - N / 2, at));
+    return x;
   }
 }
 
@@ -621,9 +633,10 @@ __global__ void __launch_bounds__(short_row_threads)
 // time, and through the elements of each; the next ones are loaded while those before are added up.
 // How many of each, and registers for how many blocks, were measured on an H100.
 template <class R, int V>
-__global__ void __launch_bounds__(whole_column_threads, V > 1          ? 5
-                                                        : R::bytes < 8 ? 10
-                                                                       : 1)
+__global__ void __launch_bounds__(whole_column_threads, V > 1                                 ? 5
+                                                        : R::bytes == 8                       ? 1
+                                                        : sizeof(typename R::accumulator) > 4 ? 9
+                                                                                              : 10)
     whole_columns(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
@@ -644,6 +657,39 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1          ? 5
   }
   const i64 step = loop.group[0].stride[0];
   const int n = static_cast<int>(loop.n);
+  Subtrees<R> trees[V];  // of whole lanes
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    trees[v].at = reinterpret_cast<A*>(shared) + v * whole_column_threads + threadIdx.x;
+    trees[v].stride = V * whole_column_threads;
+  }
+  const auto store = [&](int v, A x) {
+    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2], x);
+  };
+  if (n <= reduce_lanes) {  // a lane has one element
+    constexpr int together = 16;
+    for (int first = 0;; first += together) {
+      const char* const p = in + first * step;
+      const int left = n - first;
+      Pack<M, V> x[together];
+#pragma unroll
+      for (int i = 0; i < together; ++i) {
+        if (i < left) x[i] = *reinterpret_cast<const Pack<M, V>*>(p + i * step);
+      }
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const auto at = [&](int i) { return R::map(x[i].v[v], center[v]); };
+        const A y = left >= together ? tree_of<R, 0, together>(together, at)
+                                     : tree_of<R, 0, together>(left, at);
+        if (left > together) {
+          trees[v].push(y);
+        } else {
+          store(v, trees[v].total(true, y));
+        }
+      }
+      if (left <= together) return;
+    }
+  }
   // Elements k … of lanes first …; k >= n where there are none.
   struct Step {
     int first = 0, k = 0;
@@ -670,11 +716,6 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1          ? 5
   };
 #pragma unroll
   for (int i = 0; i + 1 < loads; ++i) load(x[i]);
-  u32 runs = 0;  // of whole lanes
-  const auto trees = [&](int v) {
-    A* const at = reinterpret_cast<A*>(shared) + v * whole_column_threads + threadIdx.x;
-    return Subtrees<R>{at, V * whole_column_threads, runs};
-  };
   A acc[V][lanes];
   while (now.k < n) {
     load(x[loads - 1]);
@@ -692,16 +733,14 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1          ? 5
         }
       }
     }
-    const int first = now.first;
+    const int run = now.first;
     now.advance(n);
-    if (now.first != first) {  // that was the last of these lanes
-      const bool whole = !fresh || left >= lanes;
+    if (now.first != run) {  // that was the last of these lanes
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         combine_neighbours<R>(acc[v], fresh ? left : lanes);
-        if (whole) trees(v).push(acc[v][0]);
+        if (!fresh || left >= lanes) trees[v].push(acc[v][0]);
       }
-      runs += whole;
     }
 #pragma unroll
     for (int b = 0; b + 1 < loads; ++b) {
@@ -712,8 +751,7 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1          ? 5
   const bool rest = n < reduce_lanes && n % lanes != 0;
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2],
-             trees(v).total(rest, acc[v][0]));
+    store(v, trees[v].total(rest, acc[v][0]));
   }
 }
 
@@ -802,29 +840,31 @@ __global__ void __launch_bounds__(block_threads,
     };
     using Yes = std::true_type;
     using No = std::false_type;
-    // A round is loaded while the one before is added up, if registers have room for both.
-    constexpr bool ahead = L * V * sizeof(M) <= 128;
     static_assert(reduce_rounds % 2 == 0);
     if (column < size) {
       const bool packs = V == 1 || loop.vector;
-      if (ahead && merged && packs && left == chunk) {
-        Pack<M, V> even[L], odd[L];
-        load(even, 0, Yes{}, No{});
+      if (packs && left == chunk) {  // a round is loaded while the one before is added up
+        const auto take_all = [&](auto apart) {
+          Pack<M, V> even[L], odd[L];
+          load(even, 0, Yes{}, apart);
 #pragma unroll 1
-        for (int round = 0; round < reduce_rounds; round += 2) {
-          load(odd, round + 1, Yes{}, No{});
-          add(even, round, Yes{});
-          if (round + 2 < reduce_rounds) load(even, round + 2, Yes{}, No{});
-          add(odd, round + 1, Yes{});
+          for (int round = 0; round < reduce_rounds; round += 2) {
+            load(odd, round + 1, Yes{}, apart);
+            add(even, round, Yes{});
+            if (round + 2 < reduce_rounds) load(even, round + 2, Yes{}, apart);
+            add(odd, round + 1, Yes{});
+          }
+        };
+        if (merged) {
+          take_all(No{});
+        } else {
+          take_all(Yes{});
         }
       } else {
         for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
-          const bool all = packs && (round + 1) * reduce_lanes <= left;
-          if (!merged && all) {
-            take(round, Yes{}, Yes{});
-          } else if (!merged) {
+          if (!merged) {
             take(round, No{}, Yes{});
-          } else if (all) {
+          } else if (packs && (round + 1) * reduce_lanes <= left) {
             take(round, Yes{}, No{});
           } else {
             take(round, No{}, No{});

@@ -100,7 +100,8 @@ struct ReduceKernels {
   const void* narrow_rows_any = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
-  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of packs, of single elements.
+  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of packs, of single elements, and of four
+  // bytes that may begin anywhere or, of other elements, null.
   const void* columns[3] = {};
   // Ordered: a thread to an output of up to a chunk, or to whole_width of them.
   const void* whole_columns = nullptr;

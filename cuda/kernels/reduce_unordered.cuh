@@ -21,10 +21,6 @@ struct LanesBase {
   using Item = Pack<memory_t<typename R::input>, V>;
   static constexpr int most_rounds = 0;  // any number
   __device__ __forceinline__ void finish(int) {}
-
-  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
-    return cuda::load_some<memory_t<typename R::input>, V>(p, low, high);
-  }
 };
 // Where all places of a pack are joined in the end anyway: lanes that join them earlier, or the
 // same.
@@ -109,27 +105,35 @@ struct PositionLanes : LanesBase<R, V> {
 
 // ---- of bytes -----------------------------------------------------------------------------------
 
-// A pack of them.
-using Words = Pack<u32, 4>;
-template <class M, int V>
-__device__ __forceinline__ Words as_words(const Pack<M, V>& x) {
-  Words words;
-  memcpy(&words, &x, sizeof words);
-  return words;
+// W words of them; four are a pack.
+template <int W>
+using Words = Pack<u32, W>;
+template <int N>
+__device__ __forceinline__ void set_all(u32 (&x)[N], u32 value) {
+#pragma unroll
+  for (u32& word : x) word = value;
 }
-// 0xff in the bytes of word i whose places [low, high) of sixteen exist.
+// 0xff in the bytes of word i whose places [low, high) exist.
 __device__ __forceinline__ u32 existing_bytes(int i, int low, int high) {
   const int a = min(max(low - 4 * i, 0), 4), b = min(max(high - 4 * i, 0), 4);
   const u32 below_a = static_cast<u32>((u64{1} << (8 * a)) - 1);
   const u32 below_b = static_cast<u32>((u64{1} << (8 * b)) - 1);
   return below_b & ~below_a;
 }
+// Zeros for the others.
+template <int W>
+__device__ __forceinline__ Words<W> existing(Words<W> x, int low, int high) {
+#pragma unroll
+  for (int i = 0; i < W; ++i) x.v[i] &= existing_bytes(i, low, high);
+  return x;
+}
 // 0x80 in the bytes that are not zero.
 __device__ __forceinline__ u32 nonzero_bytes(u32 w) {
   return (((w & 0x7f7f7f7f) + 0x7f7f7f7f) | w) & 0x80808080;
 }
 // Byte v % 4 of a word as one of two 16-bit numbers: even bytes are in words 2i, odd ones in 2i+1.
-__device__ __forceinline__ u32 half_of(const u32 (&halves)[8], int v) {
+template <int N>
+__device__ __forceinline__ u32 half_of(const u32 (&halves)[N], int v) {
   return halves[v / 4 * 2 + v % 2] >> (v % 4 / 2 * 16) & 0xffff;
 }
 
@@ -138,45 +142,42 @@ __device__ __forceinline__ u32 sum_of_bytes(u32 w, u32 more) {
 }
 
 // The lanes of prod, which has none of its own.
-template <class R>
-using NoBytes = ScalarLanes<R, 16>;
+template <class R, int W>
+using NoBytes = ScalarLanes<R, 4 * W>;
 
-template <class R>
-struct ByteLanes : LanesBase<R, 16> {
-  using Item = Words;
-  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
-    return as_words(cuda::load_some<u8, 16>(p, low, high));
-  }
+template <class R, int W>
+struct ByteLanes : LanesBase<R, 4 * W> {
+  using Item = Words<W>;
 };
 
-template <class R>
-struct AnyBytes : ByteLanes<R> {
-  u32 x[4];
-  __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = 0; }
-  __device__ __forceinline__ void add(const Words& item, u32) {
+template <class R, int W>
+struct AnyBytes : ByteLanes<R, W> {
+  u32 x[W];
+  __device__ __forceinline__ void start() { set_all(x, 0); }
+  __device__ __forceinline__ void add(const Words<W>& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] |= item.v[i];
+    for (int i = 0; i < W; ++i) x[i] |= item.v[i];
   }
-  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32, int low, int high) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] |= item.v[i] & existing_bytes(i, low, high);
+    for (int i = 0; i < W; ++i) x[i] |= item.v[i] & existing_bytes(i, low, high);
   }
   __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
     return (x[v / 4] >> (v % 4 * 8) & 0xff) != 0;
   }
 };
 
-template <class R>
-struct AllBytes : ByteLanes<R> {
-  u32 x[4];
-  __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = ~u32{0}; }
-  __device__ __forceinline__ void add(const Words& item, u32) {
+template <class R, int W>
+struct AllBytes : ByteLanes<R, W> {
+  u32 x[W];
+  __device__ __forceinline__ void start() { set_all(x, ~u32{0}); }
+  __device__ __forceinline__ void add(const Words<W>& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] &= nonzero_bytes(item.v[i]);
+    for (int i = 0; i < W; ++i) x[i] &= nonzero_bytes(item.v[i]);
   }
-  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32, int low, int high) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < W; ++i) {
       x[i] &= nonzero_bytes(item.v[i]) | ~existing_bytes(i, low, high);
     }
   }
@@ -186,24 +187,24 @@ struct AllBytes : ByteLanes<R> {
 };
 
 // Places: 1 for one total of all.
-template <class R, int Places = 16>
-struct CountBytesAt : ByteLanes<R> {
+template <class R, int W, int Places = 4 * W>
+struct CountBytesAt : ByteLanes<R, W> {
   using A = typename R::accumulator;
   static constexpr int most_rounds = 240;
-  u32 x[4];
+  u32 x[W];
   A total[Places];
   __device__ __forceinline__ void start() {
-    x[0] = x[1] = x[2] = x[3] = 0;
+    set_all(x, 0);
 #pragma unroll
     for (int v = 0; v < Places; ++v) total[v] = 0;
   }
-  __device__ __forceinline__ void add(const Words& item, u32) {
+  __device__ __forceinline__ void add(const Words<W>& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] += nonzero_bytes(item.v[i]) >> 7;
+    for (int i = 0; i < W; ++i) x[i] += nonzero_bytes(item.v[i]) >> 7;
   }
-  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32, int low, int high) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < W; ++i) {
       x[i] += nonzero_bytes(item.v[i] & existing_bytes(i, low, high)) >> 7;
     }
   }
@@ -211,91 +212,86 @@ struct CountBytesAt : ByteLanes<R> {
     if constexpr (Places == 1) {
       u32 all = 0;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) all = sum_of_bytes(x[i], all);
+      for (int i = 0; i < W; ++i) all = sum_of_bytes(x[i], all);
       total[0] += all;
     } else {
 #pragma unroll
-      for (int v = 0; v < 16; ++v) total[v] += x[v / 4] >> (v % 4 * 8) & 0xff;
+      for (int v = 0; v < 4 * W; ++v) total[v] += x[v / 4] >> (v % 4 * 8) & 0xff;
     }
-    x[0] = x[1] = x[2] = x[3] = 0;
+    set_all(x, 0);
   }
   __device__ __forceinline__ A result(int v, i64, i64, i64) const {
     return v < Places ? total[v % Places] : A(0);
   }
 };
-template <class R>
-struct CountBytes : CountBytesAt<R> {
-  using Joined = CountBytesAt<R, 1>;
+template <class R, int W>
+struct CountBytes : CountBytesAt<R, W> {
+  using Joined = CountBytesAt<R, W, 1>;
 };
 
 // Signed bytes are moved up by 128, so that they are not negative.
-template <class R>
-struct JoinedSumBytes : ByteLanes<R> {
+template <class R, int W>
+struct JoinedSumBytes : ByteLanes<R, W> {
   using A = typename R::accumulator;
   static constexpr int most_rounds = 1 << 16;
   static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x80 : 0;
-  u32 x[4];
+  u32 x[W];
   A total;
-  __device__ __forceinline__ void start() { x[0] = x[1] = x[2] = x[3] = total = 0; }
-  __device__ __forceinline__ void add(const Words& item, u32) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) x[i] = sum_of_bytes(item.v[i] ^ bias * 0x01010101, x[i]);
+  __device__ __forceinline__ void start() {
+    set_all(x, 0);
+    total = 0;
   }
-  // Places that do not exist were loaded as zeros.
-  __device__ __forceinline__ void add_some(const Words& item, u32 round, int, int) {
-    add(item, round);
+  __device__ __forceinline__ void add(const Words<W>& item, u32) {
+#pragma unroll
+    for (int i = 0; i < W; ++i) x[i] = sum_of_bytes(item.v[i] ^ bias * 0x01010101, x[i]);
+  }
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32 round, int low, int high) {
+    add(existing(item, low, high), round);
   }
   __device__ __forceinline__ void finish(int rounds) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) total += static_cast<A>(i64(x[i]) - i64(4 * bias) * rounds);
-    x[0] = x[1] = x[2] = x[3] = 0;
+    for (int i = 0; i < W; ++i) total += static_cast<A>(i64(x[i]) - i64(4 * bias) * rounds);
+    set_all(x, 0);
   }
   __device__ __forceinline__ A result(int v, i64, i64, i64) const { return v == 0 ? total : 0; }
 };
-template <class R>
-struct SumBytes : ByteLanes<R> {
-  using Joined = JoinedSumBytes<R>;
+template <class R, int W>
+struct SumBytes : ByteLanes<R, W> {
+  using Joined = JoinedSumBytes<R, W>;
   using A = typename R::accumulator;
   static constexpr int most_rounds = 240;
   static constexpr u32 bias = ops::is_signed_v<memory_t<typename R::input>> ? 0x80 : 0;
-  u32 halves[8];
-  A total[16];
+  u32 halves[2 * W];
+  A total[4 * W];
   __device__ __forceinline__ void start() {
+    set_all(halves, 0);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) halves[i] = 0;
-#pragma unroll
-    for (int v = 0; v < 16; ++v) total[v] = 0;
+    for (int v = 0; v < 4 * W; ++v) total[v] = 0;
   }
-  __device__ __forceinline__ void add(const Words& item, u32) {
+  __device__ __forceinline__ void add(const Words<W>& item, u32) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < W; ++i) {
       const u32 w = item.v[i] ^ bias * 0x01010101;
       halves[2 * i] += w & 0x00ff00ff;
       halves[2 * i + 1] += w >> 8 & 0x00ff00ff;
     }
   }
-  __device__ __forceinline__ void add_some(Words item, u32 round, int low, int high) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) item.v[i] &= existing_bytes(i, low, high);
-    add(item, round);
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32 round, int low, int high) {
+    add(existing(item, low, high), round);
   }
   __device__ __forceinline__ void finish(int rounds) {
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 4 * W; ++v) {
       total[v] += static_cast<A>(static_cast<i64>(half_of(halves, v)) - i64(bias) * rounds);
     }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) halves[i] = 0;
+    set_all(halves, 0);
   }
   __device__ __forceinline__ A result(int v, i64, i64, i64) const { return total[v]; }
 };
 
 template <class R>
 struct HalfLanes : LanesBase<R, 8> {
-  using Item = Words;
-  static __device__ __forceinline__ Item load_some(const char* p, int low, int high) {
-    return as_words(cuda::load_some<u16, 8>(p, low, high));
-  }
+  using Item = Words<4>;
 };
 
 // Of elements of two bytes, likewise.
@@ -310,7 +306,7 @@ struct SumHalves : HalfLanes<R> {
 #pragma unroll
     for (int v = 0; v < 8; ++v) sums[v] = total[v] = 0;
   }
-  __device__ __forceinline__ void add(const Words& item, u32) {
+  __device__ __forceinline__ void add(const Words<4>& item, u32) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const u32 w = item.v[i] ^ bias * 0x00010001;
@@ -318,9 +314,8 @@ struct SumHalves : HalfLanes<R> {
       sums[2 * i + 1] += w >> 16;
     }
   }
-  // Places that do not exist were loaded as zeros.
-  __device__ __forceinline__ void add_some(const Words& item, u32 round, int, int) {
-    add(item, round);
+  __device__ __forceinline__ void add_some(const Words<4>& item, u32 round, int low, int high) {
+    add(existing(item, 2 * low, 2 * high), round);
   }
   __device__ __forceinline__ void finish(int rounds) {
 #pragma unroll
@@ -342,20 +337,17 @@ struct Keys {
   static __device__ __forceinline__ T value(u32 key) { return static_cast<T>(key ^ flip); }
 };
 
-template <class R>
-struct ExtremeBytes : ByteLanes<R> {
+template <class R, int W>
+struct ExtremeBytes : ByteLanes<R, W> {
   using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
-  u32 halves[8];
-  __device__ __forceinline__ void start() {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) halves[i] = 0;
+  u32 halves[2 * W];
+  __device__ __forceinline__ void start() { set_all(halves, 0); }
+  __device__ __forceinline__ void add(const Words<W>& item, u32 round) {
+    add_some(item, round, 0, 4 * W);
   }
-  __device__ __forceinline__ void add(const Words& item, u32 round) {
-    add_some(item, round, 0, 16);
-  }
-  __device__ __forceinline__ void add_some(const Words& item, u32, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32, int low, int high) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < W; ++i) {
       const u32 w = Keys::of(item.v[i]) & existing_bytes(i, low, high);
       halves[2 * i] = __vmaxu2(halves[2 * i], w & 0x00ff00ff);
       halves[2 * i + 1] = __vmaxu2(halves[2 * i + 1], w >> 8 & 0x00ff00ff);
@@ -368,28 +360,27 @@ struct ExtremeBytes : ByteLanes<R> {
 
 // The key of an element of a byte has its value above and below it 255 - its round: the largest key
 // is that of the first extreme.
-template <class R>
-struct PositionBytes : ByteLanes<R> {
+template <class R, int W>
+struct PositionBytes : ByteLanes<R, W> {
   using A = typename R::accumulator;
   using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
   static constexpr int most_rounds = 240;
-  u32 halves[8];
-  int best[16];
-  u32 at[16], base;
+  u32 halves[2 * W];
+  int best[4 * W];
+  u32 at[4 * W], base;
   __device__ __forceinline__ void start() {
     base = 0;
+    set_all(halves, 0);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) halves[i] = 0;
-#pragma unroll
-    for (int v = 0; v < 16; ++v) best[v] = -1;
+    for (int v = 0; v < 4 * W; ++v) best[v] = -1;
   }
-  __device__ __forceinline__ void add(const Words& item, u32 round) {
-    add_some(item, round, 0, 16);
+  __device__ __forceinline__ void add(const Words<W>& item, u32 round) {
+    add_some(item, round, 0, 4 * W);
   }
-  __device__ __forceinline__ void add_some(const Words& item, u32 round, int low, int high) {
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32 round, int low, int high) {
     const u32 below = (255 - (round - base)) * 0x00010001;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < W; ++i) {
       const u32 w = Keys::of(item.v[i]), exists = existing_bytes(i, low, high);
       const u32 even = exists << 8 & 0xff00ff00, odd = exists & 0xff00ff00;
       const u32 even_key = (w << 8 & even) | (below & even >> 8);
@@ -400,15 +391,14 @@ struct PositionBytes : ByteLanes<R> {
   }
   __device__ __forceinline__ void finish(int rounds) {
 #pragma unroll
-    for (int v = 0; v < 16; ++v) {
+    for (int v = 0; v < 4 * W; ++v) {
       const u32 key = half_of(halves, v);
       if (key != 0 && static_cast<int>(key >> 8) > best[v]) {
         best[v] = static_cast<int>(key >> 8);
         at[v] = base + 255 - (key & 0xff);
       }
     }
-#pragma unroll
-    for (int i = 0; i < 8; ++i) halves[i] = 0;
+    set_all(halves, 0);
     base += rounds;
   }
   __device__ __forceinline__ A result(int v, i64 first, i64 step, i64) const {
@@ -434,8 +424,10 @@ struct PositionHalves : HalfLanes<R> {
       best[v] = -1;
     }
   }
-  __device__ __forceinline__ void add(const Words& item, u32 round) { add_some(item, round, 0, 8); }
-  __device__ __forceinline__ void add_some(const Words& item, u32 round, int low, int high) {
+  __device__ __forceinline__ void add(const Words<4>& item, u32 round) {
+    add_some(item, round, 0, 8);
+  }
+  __device__ __forceinline__ void add_some(const Words<4>& item, u32 round, int low, int high) {
     const u32 below = 65535 - (round - base);
 #pragma unroll
     for (int v = 0; v < 8; ++v) {
@@ -464,7 +456,8 @@ struct PositionHalves : HalfLanes<R> {
 
 // The threads of a row (up to a warp) do a whole output or, with `whole_block`, those of a block a
 // unit of it. V: elements of a load; with V = 1 the reduced dimensions may have any strides, else
-// rows may begin and end anywhere: what is outside is not read.
+// rows may begin and end anywhere in a pack: memory is given in larger pieces, so that what has an
+// element is there to be read as a whole.
 template <class R, int V, class Lanes = typename joined_lanes<typename R::template Lanes<V>>::type>
 __global__ void __launch_bounds__(block_threads, sizeof(Lanes) > 64 ? 3 : 4)
     unordered_rows(const __grid_constant__ ReduceLoop loop) {
@@ -493,49 +486,36 @@ __global__ void __launch_bounds__(block_threads, sizeof(Lanes) > 64 ? 3 : 4)
   lanes.start();
   u32 round = 0, since = 0;
   for (i64 q = begin; q < end; q += batch * step) {
-    Item x[batch];
     if (Lanes::most_rounds > 0 && since + batch > Lanes::most_rounds) {
       lanes.finish(since);
       since = 0;
     }
     if (q + (batch - 1) * step + V <= end && q >= low && (V > 1 || merged)) {
+      Item x[batch];
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         x[i] = *reinterpret_cast<const Item*>(in + (q + i * step) * stride);
       }
 #pragma unroll
       for (int i = 0; i < batch; ++i) lanes.add(x[i], round + i);
-      round += batch;
-      since += batch;
-      continue;
-    }
+    } else {
+      Item x[batch] = {};
+      const int missing = static_cast<int>(max(low - q, i64(0)));
+      const int left = static_cast<int>(min(end - q, i64(batch * step)));
 #pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      const i64 at = q + i * step;
-      if (at >= end) continue;
-      if constexpr (V == 1) {
+      for (int i = 0; i < batch; ++i) {
+        if (i * step >= left) break;
+        const i64 at = q + i * step;
         x[i] = *reinterpret_cast<const Item*>(
-            in + (merged ? at * stride : locate_in_group(loop, static_cast<u32>(at))));
-      } else if (at >= low && at + V <= end) {
-        x[i] = *reinterpret_cast<const Item*>(in + at * stride);
-      } else {
-        x[i] = Lanes::load_some(in + at * stride, static_cast<int>(max(low - at, i64(0))),
-                                static_cast<int>(min(end - at, i64(V))));
+            in + (V > 1 || merged ? at * stride : locate_in_group(loop, static_cast<u32>(at))));
       }
-    }
 #pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      const i64 at = q + i * step;
-      if (at >= end) continue;
-      if (V == 1 || (at >= low && at + V <= end)) {
-        lanes.add(x[i], round);
-      } else {
-        lanes.add_some(x[i], round, static_cast<int>(max(low - at, i64(0))),
-                       static_cast<int>(min(end - at, i64(V))));
+      for (int i = 0; i < batch; ++i) {
+        lanes.add_some(x[i], round + i, i == 0 ? missing : 0, min(left - i * step, V));
       }
-      ++round;
-      ++since;
     }
+    round += batch;
+    since += batch;
   }
   lanes.finish(since);
   const int width = min(threads, 32);
@@ -564,11 +544,7 @@ __global__ void __launch_bounds__(short_row_threads)
   for (int r = 0; r < task.rows; ++r) {
     if (task.output(r) >= loop.outputs) break;
     const char* const p = loop.in + locate_output(loop, task.output(r)).in + offset;
-    if (left == V) {
-      x[r] = *reinterpret_cast<const Item*>(p);
-    } else if (left > 0) {
-      x[r] = Lanes::load_some(p, 0, left);
-    }
+    if (left > 0) x[r] = *reinterpret_cast<const Item*>(p);
   }
   A result[task.rows];
 #pragma unroll
@@ -588,9 +564,25 @@ __global__ void __launch_bounds__(short_row_threads)
 
 // ---- columns ------------------------------------------------------------------------------------
 
-// V: columns of a thread, next to each other, a multiple of which there is; the threads of a block
-// with the same threadIdx.x take turns.
-template <class R, int V>
+// Four bytes from p on, of which so many exist; they may stand in two aligned words.
+template <class Item>
+__device__ __forceinline__ Item load_across_words(const char* p, int bytes) {
+  static_assert(sizeof(Item) == 4);
+  const int skipped = static_cast<int>(reinterpret_cast<u64>(p) % 4);
+  const u32* const at = reinterpret_cast<const u32*>(p - skipped);
+  const u32 low = at[0];
+  u32 high = 0;
+  if (skipped + bytes > 4) high = at[1];
+  const u32 word = __funnelshift_r(low, high, 8 * skipped);
+  Item item;
+  memcpy(&item, &word, sizeof item);
+  return item;
+}
+
+// V: columns of a thread, next to each other, and aligned packs of which there is a multiple; or,
+// `apart`, four bytes that may begin anywhere. The threads of a block with the same threadIdx.x
+// take turns.
+template <class R, int V, bool apart = false>
 __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
     unordered_columns(const __grid_constant__ ReduceLoop loop) {
   using A = typename R::accumulator;
@@ -605,6 +597,14 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
   const ReducePlace place = locate_output(loop, output);
   const char* const in = loop.in + place.in;
   const bool exists = task.column < task.size;
+  const int columns = exists ? static_cast<int>(min(task.size - task.column, u32(V))) : 0;
+  const auto load = [&](const char* p) {
+    if constexpr (apart) {
+      return load_across_words<Item>(p, columns);
+    } else {
+      return *reinterpret_cast<const Item*>(p);
+    }
+  };
   const i64 begin = task.unit * loop.per_unit + y;
   const i64 end = exists ? min(loop.n, (task.unit + 1) * loop.per_unit) : 0;
   const bool merged = loop.group_dims == 1;
@@ -622,7 +622,7 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
       const char* const from = in + k * step;
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
-        items[i] = *reinterpret_cast<const Item*>(from + i * rows * step);
+        items[i] = load(from + i * rows * step);
       }
 #pragma unroll
       for (int i = 0; i < batch; ++i) lanes.add(items[i], round + i);
@@ -634,8 +634,7 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
     for (int i = 0; i < batch; ++i) {
       const i64 at = k + i * rows;
       if (at >= end) continue;
-      items[i] = *reinterpret_cast<const Item*>(
-          in + (merged ? at * step : locate_in_group(loop, static_cast<u32>(at))));
+      items[i] = load(in + (merged ? at * step : locate_in_group(loop, static_cast<u32>(at))));
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
@@ -671,6 +670,7 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
     if (y == 0 && exists) {
 #pragma unroll
       for (int v = 0; v < at_once; ++v) {
+        if (apart && first + v >= columns) break;
         store_part<R>(loop, output, place, first + v, task.unit, acc[v]);
       }
     }
@@ -680,27 +680,29 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
 
 // ---- reductions as these kernels see them -------------------------------------------------------
 
-template <class R, int V, template <class> class OfBytes, class Otherwise>
+template <class R, int V, template <class, int> class OfBytes, class Otherwise>
 struct lanes_of {
   using type = Otherwise;
 };
-template <class R, template <class> class OfBytes, class Otherwise>
-struct lanes_of<R, 16, OfBytes, Otherwise> {
-  using type = OfBytes<R>;
+template <class R, int V, template <class, int> class OfBytes, class Otherwise>
+  requires(R::bytes == 1 && V > 1)
+struct lanes_of<R, V, OfBytes, Otherwise> {
+  using type = OfBytes<R, V / 4>;
 };
 
 template <class R, class Otherwise>
-  requires(!ops::same_type_v<typename R::input, f16>)
+  requires(R::bytes == 2 && !ops::same_type_v<typename R::input, f16>)
 struct lanes_of<R, 8, PositionBytes, Otherwise> {
   using type = PositionHalves<R>;
 };
 template <class R, class Otherwise>
+  requires(R::bytes == 2)
 struct lanes_of<R, 8, SumBytes, Otherwise> {
   using type = SumHalves<R>;
 };
 
 // Sums and extremes of integers.
-template <class Op, class T, class A, template <class> class OfBytes>
+template <class Op, class T, class A, template <class, int> class OfBytes>
 struct OfIntegers : Reducer<T, A> {
   static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
   template <int V>
@@ -711,7 +713,7 @@ struct OfIntegers : Reducer<T, A> {
 };
 
 // Of the condition that an element is not zero.
-template <class Op, class T, class A, template <class> class OfBytes>
+template <class Op, class T, class A, template <class, int> class OfBytes>
 struct OfConditions : Reducer<T, A> {
   template <int V>
   using Lanes = typename lanes_of<OfConditions, V, OfBytes, ScalarLanes<OfConditions, V>>::type;
@@ -761,6 +763,9 @@ ReduceKernels unordered_kernels() {
   k.short_rows_any = reinterpret_cast<const void*>(&unordered_short_rows<R, 1>);
   k.columns[0] = reinterpret_cast<const void*>(&unordered_columns<R, R::lanes>);
   k.columns[1] = reinterpret_cast<const void*>(&unordered_columns<R, 1>);
+  if constexpr (R::bytes == 1) {
+    k.columns[2] = reinterpret_cast<const void*>(&unordered_columns<R, 4, true>);
+  }
   k.ordered = false;
   k.lanes = k.columns_per_thread = R::lanes;
   k.accumulator_bytes = sizeof(typename R::accumulator);

@@ -277,10 +277,17 @@ void check_indexing(int rounds) {
            "the first of many bad indices, " + std::to_string(first) + ": " + late);
     expect(late_index_error().empty(), "indices are reported once");
   }
-  // Many offsets, most of them more than once, side by side and apart.
-  for (const std::int64_t stride : {1, -3}) {
-    View index = random_view(DType::int64, {50000}, {false, true}, Values::any);
-    set_integers(index, 0, 9999);
+  // Many offsets, most of them more than once, side by side and apart: so many that claims are
+  // cleared, and fewer, in memory that holds what would be later claims.
+  using Case = std::pair<std::int64_t, std::int64_t>;
+  for (const auto& [stride, many] :
+       {Case(1, 50000), Case(-3, 50000), Case(1, 1000), Case(-3, 1000)}) {
+    View index = random_view(DType::int64, {many}, {false, true}, Values::any);
+    set_integers(index, many < 10000 ? 9700 : 0, 9999);
+    const auto fill_claims = [] {
+      const cuda::Scratch stale(10000 * 8);
+      cuda::check(cudaMemsetAsync(stale.as(), 0x7f, 10000 * 8, cuda::stream()), "cudaMemsetAsync");
+    };
     View offsets = index;
     std::int64_t bad = 0;
     set_integers(offsets, 0, 0);
@@ -288,7 +295,7 @@ void check_indexing(int rounds) {
     offsets.device = cuda::allocate(std::int64_t(offsets.host.size()));
     upload(offsets);
     upload(index);
-    const View values = random_view(DType::float32, {50000}, {false, true}, Values::any);
+    const View values = random_view(DType::float32, {many}, {false, true}, Values::any);
     View target = random_view(DType::float32, {30000}, {false, true}, Values::any);
     const Layout scalar = Layout::contiguous({});
     Operand host_out = target.on_host(), device_out = target.on_device();
@@ -296,11 +303,27 @@ void check_indexing(int rounds) {
     for (Operand* out : {&host_out, &device_out}) out->data += stride < 0 ? 29999 * 4 : 0;
     const OffsetRange range{stride < 0 ? -29997 : 0, stride < 0 ? 0 : 9999, std::abs(stride)};
     cpu::scatter(values.on_host(), offsets.on_host(), host_out);
+    fill_claims();
     cuda::scatter(values.on_device(), offsets.on_device(), range, device_out);
     expect_same(target, "scatter of many");
     cpu::scatter(values.on_host(), offsets.on_host(), host_out);
+    fill_claims();
     cuda::scatter_indexed(values.on_device(), index.on_device(), 10000, stride, device_out);
     expect_same(target, "scatter_indexed of many");
+  }
+  // Some offsets into so many places that they are compared.
+  {
+    const std::int64_t n = (1 << 25) + 1;
+    View offsets = random_view(DType::int64, {5000}, {false, true}, Values::any);
+    set_integers(offsets, n - 3000, n - 1);
+    const View values = random_view(DType::int8, {5000}, {false, true}, Values::any);
+    View target = random_view(DType::int8, {n}, {false, true}, Values::any);
+    const Layout scalar = Layout::contiguous({});
+    Operand host_out = target.on_host(), device_out = target.on_device();
+    host_out.layout = device_out.layout = &scalar;
+    cpu::scatter(values.on_host(), offsets.on_host(), host_out);
+    cuda::scatter(values.on_device(), offsets.on_device(), {0, n - 1, 1}, device_out);
+    expect_same(target, "scatter among many places");
   }
   check_columns(rounds);
 

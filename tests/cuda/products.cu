@@ -93,27 +93,30 @@ void check_products(int rounds) {
   check_crosses(rounds);
   for (int round = 0; round < 60 * rounds; ++round) {
     const DType dtype = random_numeric();
-    const std::int64_t most = chance(0.4) ? 16 : 90;
+    // Of many small ones a thread block has several.
+    const bool many = chance(0.3);
+    const std::int64_t most = many ? 9 : chance(0.4) ? 33 : 90;
     const std::int64_t m = chance(0.2) ? 1 : random_integer(1, most),
                        n = chance(0.2) ? 1 : random_integer(1, most), k = random_integer(0, most),
-                       batch = random_integer(1, 3);
-    const View a = random_view(dtype, {batch, m, k}, {true, chance(0.3)}, Values::positive);
-    const View b = random_view(dtype, {batch, k, n}, {true, chance(0.3)}, Values::positive);
-    View out = random_view(dtype, {batch, m, n}, {false, true}, Values::positive);
+                       outer = random_integer(1, 3), batch = random_integer(1, many ? 500 : 2);
+    const View a = random_view(dtype, {outer, batch, m, k}, {true, chance(0.3)}, Values::positive);
+    const View b = random_view(dtype, {outer, batch, k, n}, {true, chance(0.3)}, Values::positive);
+    View out = random_view(dtype, {outer, batch, m, n}, {false, true}, Values::positive);
     if (!out.layout.is_contiguous()) continue;
     std::ostringstream what;
     what << "matmul of " << dtype << " " << text(a.layout) << " and " << text(b.layout);
     dispatch(dtype, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, f16>) {
-        const auto item = [](const View& v, std::int64_t i, std::int64_t j, std::int64_t l) {
+        const auto item = [&](const View& v, std::int64_t i, std::int64_t j, std::int64_t l) {
           T x;
-          const std::int64_t place = v.layout.offset + i * v.layout.strides[0] +
-                                     j * v.layout.strides[1] + l * v.layout.strides[2];
+          const Dims& strides = v.layout.strides;
+          const std::int64_t place = v.layout.offset + i / batch * strides[0] +
+                                     i % batch * strides[1] + j * strides[2] + l * strides[3];
           std::memcpy(&x, v.host.data() + place * std::int64_t{sizeof x}, sizeof x);
           return x;
         };
-        for (std::int64_t i = 0; i < batch; ++i) {
+        for (std::int64_t i = 0; i < outer * batch; ++i) {
           for (std::int64_t j = 0; j < m; ++j) {
             for (std::int64_t l = 0; l < n; ++l) {
               T result;

@@ -133,6 +133,14 @@ void check_scan_order(int rounds) {
     both(DType::uint32, u32());
     both(DType::uint64, u64());
   }
+  // Lines beside each other, so many that a block goes along its own, and along several.
+  const auto side_by_side = [](DType dtype, auto zero, const Dims& shape) {
+    std::vector<decltype(zero)> line(shape[0]);
+    fill_random(dtype, reinterpret_cast<char*>(line.data()), shape[0], Values::small);
+    check_lines<ops::Sum>(dtype, line, shape, 0, scanned<ops::Sum>(line));
+  };
+  side_by_side(DType::float32, f32(), {300, 6500});
+  side_by_side(DType::float64, f64(), {70, 76100});
 }
 
 }  // namespace arrayx::testing

@@ -335,6 +335,20 @@ ARRAYX_HD void copy_items(const char* in, Strides2D si, char* out, Strides2D so,
   }
 }
 
+// One item for a whole row, read once: reading it for each takes half as long again.
+template <class T>
+ARRAYX_HD void fill_row(const char* in, char* out, i64 out_step, i64 n) {
+  T item;
+  __builtin_memcpy(&item, in, sizeof item);
+  constexpr i64 together = 8;
+  i64 i = 0;
+  for (; i + together <= n; i += together, out += together * out_step) {
+    ARRAYX_UNROLL
+    for (i64 j = 0; j < together; ++j) __builtin_memcpy(out + j * out_step, &item, sizeof item);
+  }
+  for (; i < n; ++i, out += out_step) __builtin_memcpy(out, &item, sizeof item);
+}
+
 // A row of items, as many at once as hide the steps' own arithmetic.
 template <class T>
 ARRAYX_HD void copy_row(const char* in, i64 in_step, char* out, i64 out_step, i64 n) {
@@ -659,7 +673,12 @@ ARRAYX_HD void repeat_long(const char* in, i64 in_row, char* out, i64 out_row, i
   constexpr i64 width = ops::vector_bytes;
   for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
     const auto v = repeated<T>(in);
-    for (i64 b = 0; b + width <= bytes; b += width) v.store(out + b);
+    i64 b = 0;
+    for (; b + 4 * width <= bytes; b += 4 * width) {  // one by one takes a fifth longer beyond L2
+      ARRAYX_UNROLL
+      for (i64 k = 0; k < 4; ++k) v.store(out + b + k * width);
+    }
+    for (; b + width <= bytes; b += width) v.store(out + b);
     v.store(out + bytes - width);
   }
 }
@@ -771,6 +790,10 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
   } else if (si.column == size) {
     for (i64 r = 0; r < rows; ++r) {
       unpack_row<T>(in + r * si.row, out + r * so.row, so.column, columns);
+    }
+  } else if (si.column == 0) {
+    for (i64 r = 0; r < rows; ++r) {
+      fill_row<T>(in + r * si.row, out + r * so.row, so.column, columns);
     }
   } else {
     for (i64 r = 0; r < rows; ++r) {

@@ -4,6 +4,7 @@
 
 #include "../simd/vec.hpp"  // before the vocabulary, whose templates name its overloads
 
+#include <cstring>
 #include <utility>
 
 #include "../../ops/cost.hpp"
@@ -189,12 +190,37 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n,
   }
 }
 
+// Powers of one exponent, as a scalar's are, that is 2, -1 or 1/2; false for others. The results
+// are those of Pow, which finds such exponents among others but takes the logarithm first.
+template <class T>
+bool short_powers(const void* const* in, void* out, i64 n) {
+  using E = Elements<T>;
+  constexpr std::integer_sequence<int> no_more{};
+  T y{};
+  if (n > 0) __builtin_memcpy(&y, in[1], sizeof y);
+  if (y != T(2) && y != T(-1) && y != T(0.5)) return false;
+  const char* const exponents = static_cast<const char*>(in[1]);
+  const auto all_but_one = static_cast<std::size_t>((n - 1) * i64{sizeof(T)});
+  if (std::memcmp(exponents, exponents + sizeof(T), all_but_one) != 0) return false;
+  if (y == T(2)) {
+    vector_loop<1, ops::Square, E>(in, out, n, no_more);
+  } else if (y == T(-1)) {
+    vector_loop<1, ops::Reciprocal, E>(in, out, n, no_more);
+  } else {
+    vector_loop<1, ops::math::detail::PowerOfHalf, E>(in, out, n, no_more);
+  }
+  return true;
+}
+
 // Light: moving the operands takes longer than the arithmetic.
 template <class F, class T, int Arity, bool Light>
 void kernel(const void* const* in, void* out, std::int64_t n) {
   constexpr int lanes = ops::vector_bytes / ops::widest_lane<F, typename part<T>::type>;
   constexpr int together = Light && !ops::is_complex_v<T> ? 4 : 1;
   using E = Elements<T, lanes>;
+  if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<T>) {
+    if (short_powers<T>(in, out, n)) return;
+  }
   if constexpr (Arity == 1) {
     vector_loop<together, F, E>(in, out, n, std::integer_sequence<int>{});
   } else if constexpr (Arity == 2) {

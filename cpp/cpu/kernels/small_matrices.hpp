@@ -7,6 +7,8 @@
 
 namespace arrayx::cpu {
 
+inline constexpr std::int64_t most_small_rows = 32;
+
 struct SmallMatrixKernels {
   int lanes;
   // Gaussian elimination with partial pivoting of n × n matrices, and of n × k ones beside them:
@@ -21,6 +23,17 @@ struct SmallMatrixKernels {
   // The upper triangle of the m × n matrices a becomes R, what is below it is lost; q becomes the
   // first columns of Q. `factors` has room for min(m, n) vectors.
   void (*qr)(void* a, std::int64_t m, std::int64_t n, void* q, std::int64_t columns, void* factors);
+  // The n × n symmetric matrices, of which the lower triangle is read, become Q T transpose(Q): the
+  // diagonal of a that of the tridiagonal T, `beside` what stands beside it, and what is below the
+  // diagonal, with `factors`, holds Q. Returns the lanes of which the numbers are not finite or so
+  // large or small that squares are lost.
+  std::uint64_t (*tridiagonalize)(void* a, std::int64_t n, void* factors, void* beside);
+  // Then the n × n matrices z become Q z.
+  void (*turn_back)(const void* a, std::int64_t n, const void* factors, void* z);
+  // The n × n matrices, n at most most_small_rows, become triangular but for 2 × 2 blocks,
+  // transpose(Q) a Q, and z becomes Q. Returns the lanes without an answer: for the same reasons,
+  // or where the steps do not end.
+  std::uint64_t (*schur)(void* a, std::int64_t n, void* z);
   // The diagonal of the n × n symmetric matrices, of which the lower triangle is read, becomes
   // their eigenvalues; those of the m × n matrices, m >= n, their singular values go to `values`.
   // Neither is in order. Both return the lanes without an answer: where numbers are not finite or

@@ -176,6 +176,10 @@ KeyRange key_range(const void* keys, i64 n) {
   };
   i64 i = 1;
   for (; i + lanes <= n; i += lanes) include(V::load(p + i * size), V::load(p + (i - 1) * size));
+  if (i < n && n > lanes) {  // the last vector may count keys twice
+    i = n;
+    include(V::load(p + (n - lanes) * size), V::load(p + (n - lanes - 1) * size));
+  }
   for (; i < n; ++i) {
     K x, before;
     std::memcpy(&x, p + i * size, size);

@@ -509,6 +509,12 @@ ARRAYX_HD bool all_positive_normal(Vec<T, N> x) {
     return _mm512_fpclass_pd_mask(x.v, all_others) == 0;
   }
 }
+template <class T, int N>
+  requires(!is_float_v<T> && sizeof(T) >= 4 && N * sizeof(T) == 64)
+ARRAYX_HD bool any_without(Vec<T, N> x, Vec<T, N> bits) {
+  const __m512i a = __builtin_bit_cast(__m512i, x.v), b = __builtin_bit_cast(__m512i, bits.v);
+  return (sizeof(T) == 4 ? _mm512_testn_epi32_mask(a, b) : _mm512_testn_epi64_mask(a, b)) != 0;
+}
 #endif
 
 // One intrinsic per register width; a vector narrower or wider than a register goes lane by lane.

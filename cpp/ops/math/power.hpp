@@ -130,18 +130,52 @@ struct HypotNarrow {
   }
 };
 
+// Whether x^y is a square, a reciprocal or a square root in any lane. Most of the time one
+// comparison tells, since these exponents are powers of two.
+template <class V>
+ARRAYX_HD bool any_short_power(V y) {
+  using U = uint_t<V>;
+  using u = scalar_t<U>;
+  constexpr u digits = (u(1) << limits<scalar_t<V>>::mantissa_bits) - 1;
+  return any_without(bit_cast<U>(y), splat<U>(digits)) &&
+         any((y == constant<V>(2)) | (y == constant<V>(-1)) | (y == constant<V>(0.5)));
+}
+// x^(1/2): the square root, but of -0.0 and -infinity positive.
+struct PowerOfHalf {
+  template <class V>
+  ARRAYX_HD V operator()(V x) const {
+    const V infinity = constant<V>(limits<f64>::infinity);
+    return sqrt(select(x == -infinity, infinity, x)) + constant<V>(0);
+  }
+};
+// Short powers are computed as what they are, rounded correctly; elsewhere the result.
+template <class V>
+ARRAYX_HD V with_short_powers(V x, V y, V result) {
+  const V one = constant<V>(1);
+  const mask_t<V> inverse = y == -one, root = y == constant<V>(0.5);
+  V r = select(y == constant<V>(2), x * x, result);
+  if (any(inverse)) r = select(inverse, one / x, r);
+  if (any(root)) r = select(root, PowerOfHalf{}(x), r);
+  return r;
+}
+
 }  // namespace detail
 
 template <class V>
 ARRAYX_HD V pow(V x, V y) {
   if constexpr (same_type_v<scalar_t<V>, f32> && !has_fma) {
-    return map_wide(detail::PowNarrow{}, x, y);
+    const V r = map_wide(detail::PowNarrow{}, x, y);
+    return detail::any_short_power(y) ? detail::with_short_powers(x, y, r) : r;
   } else {
+    if constexpr (lane_traits<V>::lanes == 1) {
+      if (detail::any_short_power(y)) return detail::with_short_powers(x, y, x);
+    }
+    // Before any branch of vectors, so that the constants stay in registers.
     const DoubleWord<V> log_x = detail::log_double_word(detail::decompose(x));
     const DoubleWord<V> t = detail::exponent_of_pow(log_x, y);
     // A product that is NaN is extreme too: no infinite y and no NaN is ordinary.
-    if (!(detail::exp_all_ordinary(t.hi) & all_positive_normal(x))) {
-      return detail::pow_of_any(x, y);
+    if (!(detail::exp_all_ordinary(t.hi) & all_positive_normal(x)) || detail::any_short_power(y)) {
+      return detail::with_short_powers(x, y, detail::pow_of_any(x, y));
     }
     detail::ExpSteps<V> s = detail::exp_steps(t.hi);
     s.correction = s.correction + t.lo;
@@ -189,12 +223,12 @@ ARRAYX_HD V hypot(V x, V y) {
   } else {
     using C = detail::hypot_constants<scalar_t<V>>;
     const V a0 = fabs(x), b0 = fabs(y);
-    V a = select(a0 > b0, a0, b0), b = select(a0 > b0, b0, a0);
-    // True for infinities and NaN, too.
-    const mask_t<V> far = !((a < constant<V>(C::most)) & (b > constant<V>(C::least)));
-    const bool any_far = any(far);
+    V a = at_least(a0, b0), b = at_most(b0, a0);  // one of them is NaN where one of those is
+    const V most = constant<V>(C::most), least = constant<V>(C::least);
+    const bool any_far = !(all_less(a, most) & all_less(least, b));  // or infinite or NaN
     V scale = constant<V>(1), unscale = constant<V>(1);
     if (any_far) {
+      const mask_t<V> far = !((a < most) & (b > least));
       const mask_t<V> big = far & (a > constant<V>(C::big));
       const mask_t<V> tiny = far & (a < constant<V>(C::tiny));
       scale = select(big, constant<V>(C::down), select(tiny, constant<V>(C::up), scale));

@@ -22,6 +22,17 @@ ARRAYX_HD mask_t<V> is_proper_square(V s) {
   return mask_t<V>((s > constant<V>(0)) & (s < constant<V>(0x1p300)));
 }
 
+// ---------------------------------------------------------------------------- quotients
+
+// Products are exact and nothing overflows, so that the sums are rounded once.
+template <class V>
+ARRAYX_HD ShortResult<V> short_complex_divide(Complex<V> z, Complex<V> w) {
+  const V d = mul_add(w.re, w.re, w.im * w.im), inverse = short_inverse(d);
+  const V re = mul_add(z.re, w.re, z.im * w.im), im = mul_add(z.im, w.re, -(z.re * w.im));
+  const mask_t<V> holds = is_proper_square(d) & is_finite(re) & is_finite(im);
+  return {{re * inverse, im * inverse}, holds};
+}
+
 // ---------------------------------------------------------------------------- exponentials
 
 // Results beyond float32 are still within float64.

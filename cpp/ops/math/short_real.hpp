@@ -3,6 +3,7 @@
 // digits.
 #pragma once
 
+#include "gpu_real.hpp"
 #include "hyperbolic.hpp"
 #include "trigonometric.hpp"
 
@@ -148,12 +149,6 @@ ARRAYX_HD V short_angle(V y, V x) {
   return select(sign_bit(x), constant<V>(pi_hi) - a, a);
 }
 
-// f(x...) where an argument is rare, out of line.
-template <class F, class... X>
-ARRAYX_HD_NOINLINE f32 of_rare(F f, X... x) {
-  return f(x...);
-}
-
 }  // namespace detail
 
 // ---------------------------------------------------------------------------- of float32
@@ -167,20 +162,14 @@ inline constexpr bool has_fast_doubles = true;
 inline constexpr bool has_fast_doubles = false;
 #endif
 
-// What such a GPU computes of one float32. Where nothing is said, the functions on lanes are faster
-// there, too (measured on an H100). None but pow has a rare branch: the call in it would cost the
-// others a tenth.
+// What such a GPU computes of one float32, beside what gpu_real.hpp has. The functions on lanes
+// that are named here are faster there, too (measured on an H100). Of the others named here
+// only pow has a rare branch: the call in it would cost them a tenth.
 namespace for_gpu {
 
 using math::acos;
-using math::acosh;
 using math::asin;
-using math::asinh;
-using math::atan;
-using math::cos;
 using math::log10;
-using math::sin;
-using math::tan;
 
 // Beyond it exponentials are out of the range of float32, and within that of float64.
 ARRAYX_HD f64 bounded(f32 x) {

@@ -178,13 +178,28 @@ ARRAYX_HD_NOINLINE ReducedAngle<f64> reduce_large(f64 x) {
   return {r.hi, r.lo, quadrant};
 }
 
+// In float32: (sin r - r) / r^3, (cos r - 1 + r^2 / 2) / r^4 and (tan r - r) / r^3 in r^2.
+template <class V>
+ARRAYX_HD V sin_series(V square) {
+  return horner(square, {-0x1.555544c1c0c6cp-3, 0x1.1107126f03e9ep-7, -0x1.9935e42aa1832p-13});
+}
+template <class V>
+ARRAYX_HD V cos_series(V square) {
+  return horner(square, {0x1.555549ca2c010p-5, -0x1.6c0c078fac16ep-10, 0x1.99decef28f81ep-16});
+}
+template <class V>
+ARRAYX_HD V tan_series(V square) {
+  return horner(square, {0x1.5555605fe5b64p-2, 0x1.110d8c5dd51dfp-3, 0x1.badc1f3cb053ep-5,
+                         0x1.5cad3ab2da4fbp-6, 0x1.631fd5f17b36bp-7, 0x1.6e34ddd975d81p-14,
+                         0x1.1ee07b8115cbbp-8});
+}
+
 // sin(hi + lo) = hi + the value returned.
 template <class V>
 ARRAYX_HD V sin_minus_angle(V hi, V lo, V square) {
   const V lo_part = lo - lo * (constant<V>(0.5) * square);
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    constexpr f64 c[] = {-0x1.555544c1c0c6cp-3, 0x1.1107126f03e9ep-7, -0x1.9935e42aa1832p-13};
-    return mul_add(hi * square, horner(square, c), lo_part);
+    return mul_add(hi * square, sin_series(square), lo_part);
   } else {
     constexpr f64 c[] = {-0x1.5555555555548p-3, 0x1.111111110f7c9p-7,   -0x1.a01a019bfd106p-13,
                          0x1.71de35670c6d5p-19, -0x1.ae5e59f140e37p-26, 0x1.5d8fa1ed82f14p-33};
@@ -203,8 +218,7 @@ ARRAYX_HD DoubleWord<V> cos_parts(V hi, V lo, V square) {
   if constexpr (Exact) low = mul_add(half, two_square(hi).lo, low);
   const V tail = ((one - head) - half_square) - low;
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    constexpr f64 c[] = {0x1.555549ca2c010p-5, -0x1.6c0c078fac16ep-10, 0x1.99decef28f81ep-16};
-    return {head, mul_add(square * square, horner(square, c), tail)};
+    return {head, mul_add(square * square, cos_series(square), tail)};
   } else {
     constexpr f64 c[] = {0x1.555555555554bp-5,   -0x1.6c16c16c14f8ap-10, 0x1.a01a019c838ddp-16,
                          -0x1.27e4f7ea3586bp-22, 0x1.1ee9d75141f4bp-29,  -0x1.8fa46549d5babp-37};
@@ -278,12 +292,7 @@ ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   const V low = mul_add(r.hi * constant<V>(0.6), exact_square.lo, below);
   DoubleWord<V> t;
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    // tan r = r + r^3 series.
-    const V series =
-        horner(square, {0x1.5555605fe5b64p-2, 0x1.110d8c5dd51dfp-3, 0x1.badc1f3cb053ep-5,
-                        0x1.5cad3ab2da4fbp-6, 0x1.631fd5f17b36bp-7, 0x1.6e34ddd975d81p-14,
-                        0x1.1ee07b8115cbbp-8});
-    t = fast_two_sum(r.hi, mul_add(cube, series, low));
+    t = fast_two_sum(r.hi, mul_add(cube, tan_series(square), low));
   } else {
     // tan r = r + r^3 / 3 + r^5 series; a float64 rounds more often.
     const V series =

@@ -1,0 +1,142 @@
+// sin, cos, tan, atan, asinh and acosh of one float32 on a GPU, to less than one ulp. Arrays that
+// lie in its L2 cache come faster than these functions are computed, so that instructions decide:
+// nothing is looked up but logarithms, and roots and inverses begin with the approximations that
+// take one instruction.
+#pragma once
+
+#include "hyperbolic.hpp"
+#include "trigonometric.hpp"
+
+ARRAYX_OPS_BEGIN
+namespace math {
+namespace detail {
+
+// 1 / x and 1 / sqrt(x) to 2^-22, and exact for 1, which asinh() of tiny numbers and atan() rely
+// on; a subnormal x or result counts as zero.
+ARRAYX_HD f32 approximate_inverse(f32 x) {
+#ifdef __CUDA_ARCH__
+  f32 r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return 1 / x;
+#endif
+}
+ARRAYX_HD f32 approximate_inverse_root(f32 x) {
+#ifdef __CUDA_ARCH__
+  f32 r;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return 1 / ops::sqrt(x);
+#endif
+}
+
+// f(x...) where an argument is rare, out of line.
+template <class F, class... X>
+ARRAYX_HD_NOINLINE f32 of_rare(F f, X... x) {
+  return f(x...);
+}
+
+// For |x| < angle_limit: pi/2 in parts of 22, 11 and 24 bits, so that the products with the first
+// two are exact.
+inline constexpr f32 angle_limit = 0x1p13f;
+ARRAYX_HD ReducedAngle<f32> reduce_on_gpu(f32 x) {
+  constexpr f32 shifter = trig_constants<f32>::shifter;
+  constexpr f32 first = -0x1.921fb4p+0f, second = -0x1.444p-24f, third = -0x1.68c234p-39f;
+  const f32 shifted = mul_add(x, constant<f32>(two_over_pi), shifter), n = shifted - shifter;
+  const f32 head = mul_add(n, first, x), hi = mul_add(n, second, head);
+  return {hi, mul_add(n, third, mul_add(n, second, head - hi)), bit_cast<i32>(shifted)};
+}
+
+template <Trig Function>
+ARRAYX_HD f32 trig_of_rare(f32 x) {
+  return of_rare([](f32 y) { return f32(trig_short<Function, true>(f64(y))); }, x);
+}
+
+// As sin_minus_angle and cos_parts; what is left out of the low parts is worth a third of an ulp.
+template <Trig Function>
+ARRAYX_HD f32 sin_or_cos_on_gpu(f32 x) {
+  constexpr bool sine = Function == Trig::sin;
+  const ReducedAngle<f32> a = reduce_on_gpu(sine ? fabs(x) : x);
+  const f32 z = a.hi * a.hi;
+  const f32 s = a.hi + mul_add(a.hi * z, sin_series(z), a.lo);
+  const f32 head = mul_add(z, -0.5f, 1.0f);
+  const f32 tail = mul_add(-a.hi, a.lo, mul_add(z, -0.5f, 1.0f - head));
+  const f32 c = head + mul_add(z * z, cos_series(z), tail);
+  const bool odd = is_odd<f32>(a.quadrant);
+  const f32 magnitude = odd == sine ? c : s;
+  const i32 turned = sine ? a.quadrant ^ bit_cast<i32>(x) >> 30 : a.quadrant + 1;
+  return fabs(x) < angle_limit ? flip_sign(magnitude, turned) : trig_of_rare<Function>(x);
+}
+
+ARRAYX_HD DoubleWord<f32> root_on_gpu(DoubleWord<f32> x) {
+  const f32 inverse = approximate_inverse_root(at_least(x.hi, 0x1p-100f)), root = x.hi * inverse;
+  return {root, (mul_add(-root, root, x.hi) + x.lo) * (inverse * 0.5f)};
+}
+
+// log(u.hi + u.lo), but log(2 magnitude) from 2^28 on, and x where it is infinite or NaN.
+ARRAYX_HD f32 log_on_gpu(f32 x, f32 magnitude, DoubleWord<f32> u) {
+  const bool small = magnitude < 0x1p28f;
+  const f32 result = log_of_sum(small ? u.hi : magnitude * 0x1p-40f, small ? u.lo : 0,
+                                small ? 0 : constant<f32>(41 / k_unit<f32>));
+  return magnitude < limits<f32>::infinity ? result : x;
+}
+
+}  // namespace detail
+
+namespace for_gpu {
+
+ARRAYX_HD f32 sin(f32 x) {
+  return detail::sin_or_cos_on_gpu<detail::Trig::sin>(x);
+}
+ARRAYX_HD f32 cos(f32 x) {
+  return detail::sin_or_cos_on_gpu<detail::Trig::cos>(x);
+}
+
+// As tan_reduced.
+ARRAYX_HD f32 tan(f32 x) {
+  const ReducedAngle<f32> a = detail::reduce_on_gpu(x);
+  const f32 z = a.hi * a.hi, z_low = mul_add(a.hi, a.hi, -z);
+  const f32 below = mul_add(a.lo * constant<f32>(1.6), z, a.lo);
+  const f32 low = mul_add(a.hi * constant<f32>(0.6), z_low, below);
+  const DoubleWord<f32> t = fast_two_sum(a.hi, mul_add(a.hi * z, detail::tan_series(z), low));
+  const f32 inverse = detail::approximate_inverse(t.hi);
+  const f32 excess = mul_add(inverse, t.lo, mul_add(inverse, t.hi, -1.0f));
+  const f32 negative = mul_add(inverse, excess, -inverse);
+  const f32 r = detail::is_odd<f32>(a.quadrant) ? negative : with_sign(t.hi, a.hi);
+  return fabs(x) < detail::angle_limit ? r : detail::trig_of_rare<detail::Trig::tan>(x);
+}
+
+// The angle from the nearest of 0, pi/4 and pi/2, k pi/2, by the addition theorem.
+ARRAYX_HD f32 atan(f32 x) {
+  const f32 y = at_most(fabs(x), 0x1p100f);
+  const bool some = y > 0.55f, much = y > 1.8f;
+  const f32 k = much ? 1.0f : some ? 0.5f : 0.0f;
+  const f32 n = much ? -1.0f : some ? y - 1 : y, d = much ? y : some ? y + 1 : 1.0f;
+  const f32 inverse = detail::approximate_inverse(d), q = n * inverse, z = q * q;
+  const f32 series = horner(z, {-0x1.555549987789ep-2, 0x1.99938a65e5019p-3, -0x1.240ba0fa31338p-3,
+                                0x1.bc29c2002a192p-4, -0x1.389128d080f28p-4, 0x1.1657cde0d4f61p-5});
+  const f32 rest = mul_add(mul_add(-q, d, n), inverse, k * -0x1.777a5cp-25f);
+  const DoubleWord<f32> sum = fast_two_sum(k * 0x1.921fb6p+0f, q);
+  return with_sign(sum.hi + (sum.lo + mul_add(q * z, series, rest)), x);
+}
+
+// As the functions on lanes.
+ARRAYX_HD f32 asinh(f32 x) {
+  const f32 magnitude = fabs(x), a = at_most(magnitude, 0x1p28f);
+  const DoubleWord<f32> root = detail::root_on_gpu(detail::square_plus(a, 1.0f));
+  const DoubleWord<f32> u = fast_two_sum(root.hi, a);
+  return copysign(detail::log_on_gpu(x, magnitude, {u.hi, u.lo + root.lo}), x);
+}
+ARRAYX_HD f32 acosh(f32 x) {
+  const f32 a = at_most(x, 0x1p28f), b = a - 1;
+  const DoubleWord<f32> root = detail::root_on_gpu(detail::square_plus(b, b + b));
+  const DoubleWord<f32> u = fast_two_sum(a, root.hi);
+  const f32 result = detail::log_on_gpu(x, x, {u.hi, u.lo + root.lo});
+  return x < 1 ? limits<f32>::nan : result;
+}
+
+}  // namespace for_gpu
+}  // namespace math
+ARRAYX_OPS_END
