@@ -40,21 +40,11 @@ auto for_floating(DType dtype, F&& f) {
   }
 }
 
-// f(T{}) with the type that kernels of integer and floating sums of products have for a dtype but
-// bool and float16: integers modulo 2^n, without a sign.
+// f(T{}) with the type that kernels of sums of products have for a dtype but bool and float16:
+// integers modulo 2^n, without a sign.
 template <class F>
 auto dispatch_numeric(DType dtype, F&& f) {
-  if (is_floating(dtype)) return for_floating(dtype, f);
-  switch (itemsize(dtype)) {
-    case 1:
-      return f(u8{});
-    case 2:
-      return f(u16{});
-    case 4:
-      return f(u32{});
-    default:
-      return f(u64{});
-  }
+  return is_floating(dtype) ? for_floating(dtype, f) : dispatch_item(itemsize(dtype), f);
 }
 
 // Elements, packs or tiles that one launch counts in 32 bits; what has more is cut in two.
