@@ -1,5 +1,6 @@
 // Gathers, scatters and the positions of elements that are not zero.
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -205,39 +206,98 @@ __global__ void __launch_bounds__(block_threads)
 // The last scatter that such an index keeps from writing anything.
 __device__ u64 refused;
 
-// Who writes: the owner of an offset is the last position among the offsets, counted from 1, that
-// writes there. First any of these positions begins a claim, so that what nobody writes need not be
-// cleared, unless all is cleared; then the last of them keeps it. Without memory for owners all
-// write.
+// Who writes where offsets are equal: the last position among them, which keeps a slot. There is
+// one for each place that offsets reach, which holds the position, counted from 1; or some that are
+// shared, which hold the place in their upper half, too: of those that follow where a place leads
+// to, the first that is its own or nobody's. They are a power of two for each 2^32 places. Without
+// slots all write.
 struct Owners {
-  unsigned long long* all = nullptr;
-  const i64* offsets = nullptr;
+  unsigned long long* slots = nullptr;
   i64 lowest = 0, step = 1;
-  bool are_cleared = false;
+  u64 last_shared = 0;  // of 2^32 places; 0 if slots are not shared
 
-  __device__ __forceinline__ unsigned long long& of(i64 offset) const {
-    const i64 reach = offset - lowest;
-    return all[step == 1 ? reach : reach / step];
+  struct Claim {
+    u64 slot = 0, value = 0;
+  };
+  __device__ __forceinline__ Claim claim_of(i64 offset, i64 position) const {
+    const u64 reach = static_cast<u64>(offset - lowest), order = static_cast<u64>(position) + 1;
+    const u64 place = step == 1 ? reach : reach / static_cast<u64>(step);
+    if (last_shared == 0) return {place, order};
+    // Murmur's finalizer: places at any distance from each other are spread.
+    u64 hash = (place ^ place >> 33) * 0xff51afd7ed558ccd;
+    hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53;
+    hash ^= hash >> 33;
+    return {(place >> 32) * (last_shared + 1) + (hash & last_shared), place << 32 | order};
   }
-  __device__ __forceinline__ unsigned long long claim_of(const i64* at) const {
-    return static_cast<unsigned long long>(at - offsets + 1);
+  __device__ __forceinline__ bool are_of_one_place(u64 a, u64 b) const {
+    return last_shared == 0 || a >> 32 == b >> 32;
   }
-  __device__ __forceinline__ void begin(const i64* at, i64 offset) const {
-    if (!all || are_cleared) return;
-    *static_cast<volatile unsigned long long*>(&of(offset)) = claim_of(at);
+  __device__ __forceinline__ u64 next(u64 slot) const {
+    return (slot & ~last_shared) | ((slot + 1) & last_shared);
   }
-  __device__ __forceinline__ bool let_write(const i64* at, i64 offset) const {
-    return !all || of(offset) == claim_of(at);
+
+  template <int N>
+  __device__ __forceinline__ void claim(const i64 (&offset)[N], const i64 (&position)[N],
+                                        const bool (&takes_part)[N]) const {
+    Claim mine[N];
+    u64 held[N];
+#pragma unroll
+    for (int e = 0; e < N; ++e) {
+      if (!takes_part[e]) continue;
+      mine[e] = claim_of(offset[e], position[e]);
+      if (last_shared == 0) {
+        atomicMax(slots + mine[e].slot, mine[e].value);
+      } else {
+        held[e] = atomicCAS(slots + mine[e].slot, u64{0}, mine[e].value);
+      }
+    }
+    if (last_shared == 0) return;
+#pragma unroll
+    for (int e = 0; e < N; ++e) {
+      if (!takes_part[e]) continue;
+      while (held[e] != 0 && !are_of_one_place(held[e], mine[e].value)) {
+        mine[e].slot = next(mine[e].slot);
+        held[e] = atomicCAS(slots + mine[e].slot, u64{0}, mine[e].value);
+      }
+      if (held[e] != 0 && held[e] < mine[e].value) {
+        atomicMax(slots + mine[e].slot, mine[e].value);
+      }
+    }
+  }
+  // Those that claimed their slots in vain take part no more.
+  template <int N>
+  __device__ __forceinline__ void choose(const i64 (&offset)[N], const i64 (&position)[N],
+                                         bool (&takes_part)[N]) const {
+    if (!slots) return;
+    Claim mine[N];
+    u64 held[N];
+#pragma unroll
+    for (int e = 0; e < N; ++e) {
+      if (!takes_part[e]) continue;
+      mine[e] = claim_of(offset[e], position[e]);
+      held[e] = slots[mine[e].slot];
+    }
+#pragma unroll
+    for (int e = 0; e < N; ++e) {
+      if (!takes_part[e]) continue;
+      while (!are_of_one_place(held[e], mine[e].value)) {
+        mine[e].slot = next(mine[e].slot);
+        held[e] = slots[mine[e].slot];
+      }
+      takes_part[e] = held[e] == mine[e].value;
+    }
   }
 };
 
-// An offset for each index, added to what is there if `adds`; claims begin where there is memory.
+// An offset for each index, added to what is there if `adds`, and its claim where there are slots.
+// The first of them, if they are contiguous, stands at `first`.
 __global__ void __launch_bounds__(block_threads)
     offsets_at(const __grid_constant__ Loop loop, i64 n, i64 stride, bool adds, u64 operation,
-               u32* met, Owners owners) {
+               u32* met, Owners owners, i64* first) {
   over_elements(loop, [&](u32 begin) {
     const Places<2> place(loop, begin);
-    i64 index[each], sum[each] = {};
+    i64 index[each], sum[each] = {}, position[each];
+    bool claims[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       index[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
@@ -251,11 +311,11 @@ __global__ void __launch_bounds__(block_threads)
         if (!adds) refused = operation;  // offsets that are added up tell by what they are
       }
       sum[e] = at < 0 || sum[e] == none ? none : sum[e] + at * stride;
-      if (!place.exists[e]) continue;
-      i64* const to = reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]);
-      *to = sum[e];
-      if (sum[e] != none) owners.begin(to, sum[e]);
+      position[e] = reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) - first;
+      if (place.exists[e]) first[position[e]] = sum[e];
+      claims[e] = place.exists[e] && sum[e] != none;
     }
+    if (owners.slots) owners.claim(sum, position, claims);
   });
 }
 
@@ -309,7 +369,7 @@ void find_offsets(const Operand& index, std::int64_t n, std::int64_t stride, con
   const Plan plan = make_plan(offsets.layout->shape, strides, 2);
   const Operand* const all[] = {&places, &offsets};
   launch_over(reinterpret_cast<const void*>(&offsets_at), plan, all, "indexing", n, stride, adds,
-              operation, bad_index_met(), owners);
+              operation, bad_index_met(), owners, reinterpret_cast<i64*>(offsets.data));
 }
 
 // How many elements of the last dimension one access moves: those of an aligned pack, if the picked
@@ -558,72 +618,129 @@ void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t strid
 
 namespace {
 
-// Few offsets are compared with all that follow. So are some more where claims would take much
-// memory.
-constexpr i64 few_offsets = block_threads, most_compared = 65536,
-              least_compared_bytes = i64{1} << 28;
-// Of so many places one or more, claims begin in cleared memory: that takes less than to begin
-// each.
-constexpr i64 most_places_cleared = 6;
+// Claims of offsets that others found; where one of them is none, nothing is written.
 __global__ void __launch_bounds__(block_threads)
-    keep_last_of_few(const i64* offsets, i64 n, i64* kept, u64 operation) {
-  __shared__ i64 others[block_threads];
-  const i64 first = i64(blockIdx.x) * block_threads, i = first + threadIdx.x;
-  const i64 mine = i < n ? offsets[i] : none;
-  if (i < n && mine == none) refused = operation;
-  bool last = true;
-  for (i64 j = first; j < n; j += block_threads) {
-    __syncthreads();
-    if (j + threadIdx.x < n) others[threadIdx.x] = offsets[j + threadIdx.x];
-    __syncthreads();
-    const int count = static_cast<int>(min(i64(block_threads), n - j));
-#pragma unroll 8
-    for (int k = j == first ? threadIdx.x + 1 : 0; k < count; ++k) last &= others[k] != mine;
-  }
-  if (i < n) kept[i] = last ? mine : none;
-}
-
-__global__ void __launch_bounds__(block_threads) begin_claims(i64 n, Owners owners, u64 operation) {
+    claim(const i64* offsets, i64 n, Owners owners, u64 operation) {
   const i64 step = i64(gridDim.x) * block_threads;
   for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
-    const i64 at = owners.offsets[i];
-    if (at == none) {
-      refused = operation;
-    } else {
-      owners.begin(owners.offsets + i, at);
-    }
-  }
-}
-__global__ void __launch_bounds__(block_threads) claim(i64 n, Owners owners) {
-  const i64 step = i64(gridDim.x) * block_threads;
-  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
-    const i64 at = owners.offsets[i];
-    if (at != none) atomicMax(&owners.of(at), owners.claim_of(owners.offsets + i));
+    if (offsets[i] == none) refused = operation;
+    if (owners.slots) owners.claim<1>({offsets[i]}, {i}, {offsets[i] != none});
   }
 }
 
 template <class M>
 __global__ void __launch_bounds__(block_threads)
-    scatter_items(const __grid_constant__ Loop loop, u64 operation, Owners owners) {
-  const bool writes = refused != operation, one_value = loop.access[1] == Access::value;
+    scatter_items(const __grid_constant__ Loop loop, const i64* offsets, u64 operation,
+                  Owners owners) {
+  if (refused == operation) return;
+  const bool one_value = loop.access[1] == Access::value;
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
-    i64 to[each];
+    i64 to[each], position[each];
     M x[each];
     bool is_written[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       const i64* const at = reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
       to[e] = *at;
-      is_written[e] = place.exists[e] && writes && to[e] != none && owners.let_write(at, to[e]);
+      position[e] = at - offsets;
+      is_written[e] = place.exists[e];
       x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
                                                    : loop.data[1] + place.offset[e][1]);
     }
+    owners.choose(to, position, is_written);
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (!is_written[e]) continue;
       store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * i64(sizeof(M)), x[e]);
     }
+  });
+}
+
+// What is written: `in`, a host scalar or of this shape, in the target's dtype and aligned.
+struct Source : Operand {
+  Source(const Operand& in, const Dims& shape, DType dtype) : Operand(in) {
+    if (in.host_scalar) {
+      value_.dtype = in.dtype;
+      std::memcpy(value_.bytes, in.data, static_cast<std::size_t>(itemsize(in.dtype)));
+      value_ = converted_element(value_, dtype);
+      Operand::operator=(value_);
+    } else if (in.dtype != dtype || !has_aligned_elements(in)) {
+      cast_ = scratch_array(dtype, shape);
+      copy(in, cast_);
+      Operand::operator=(cast_);
+    }
+  }
+  Source(const Source&) = delete;
+
+  const Dims* strides() const { return host_scalar ? nullptr : &layout->strides; }
+
+ private:
+  Element value_;
+  Array cast_;
+};
+
+// An assignment by so few indices is one block's: it finds the places, which claim slots if these
+// are shared, and writes.
+constexpr int few_indices = block_threads * each;
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    scatter_few(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 last_shared,
+                u64 operation, u32* met) {
+  __shared__ unsigned long long slots[4 * few_indices];
+  if (last_shared != 0) {
+    for (u32 i = threadIdx.x; i <= last_shared; i += block_threads) slots[i] = 0;
+  }
+  const Places<4> place(loop, threadIdx.x);
+  const bool one_value = loop.access[1] == Access::value;
+  i64 to[each], position[each];
+  M x[each];
+  bool is_bad = false, is_written[each];
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const char* const index = loop.data[0] + place.offset[e][0];
+    const i64 i = normalised(index_at(index, loop.dtype[0]), loop.dtype[0], n);
+    if (i < 0) {
+      note_bad(index, loop.dtype[0], n, operation, met);
+      is_bad = true;
+    }
+    to[e] = i;
+    position[e] = reinterpret_cast<i64>(loop.data[3]) + place.offset[e][3];
+    is_written[e] = place.exists[e];
+    x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
+                                                 : loop.data[1] + place.offset[e][1]);
+  }
+  if (__syncthreads_or(is_bad)) return;
+  if (last_shared != 0) {
+    const Owners owners{slots, 0, 1, last_shared};
+    owners.claim(to, position, is_written);
+    __syncthreads();
+    owners.choose(to, position, is_written);
+  }
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    if (!is_written[e]) continue;
+    store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * stride * i64(sizeof(M)), x[e]);
+  }
+}
+void put_few(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+             const Operand& out) {
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const Dims& shape = index.layout->shape;
+  const Source source(in, shape, out.dtype);
+  const Layout order = Layout::contiguous(shape);
+  Operand position;
+  position.layout = &order;
+  position.dtype = DType::uint8;  // counted in bytes
+  const Dims* strides[4] = {&places.layout->strides, source.strides(), nullptr, &order.strides};
+  const Plan plan = make_plan(shape, strides, 4);
+  const auto count = static_cast<u64>(index.layout->size);
+  const u64 last_shared = in.host_scalar || count == 1 ? 0 : std::bit_ceil(4 * count) - 1;
+  const Operand* const all[] = {&places, &source, &out, &position};
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    launch_over(reinterpret_cast<const void*>(&scatter_few<decltype(item)>), plan, all, "scatter",
+                n, stride, last_shared, next_operation(), bad_index_met());
   });
 }
 
@@ -640,76 +757,40 @@ void put(const Operand& in, const Operand& offsets, const Operand& out, u64 oper
   const int index_ndim = shape.size();
   for (const std::int64_t s : out.layout->shape) shape.push_back(s);
   const int ndim = shape.size();
-  Element value;
-  Array cast;
-  Operand source = in;
-  if (in.host_scalar) {
-    value.dtype = in.dtype;
-    std::memcpy(value.bytes, in.data, static_cast<std::size_t>(itemsize(in.dtype)));
-    value = converted_element(value, out.dtype);
-    source = value;
-  } else if (in.dtype != out.dtype || !has_aligned_elements(in)) {
-    cast = scratch_array(out.dtype, shape);
-    copy(in, cast);
-    source = cast;
-  }
+  const Source source(in, shape, out.dtype);
   offset_strides.resize(ndim);
   Dims out_strides(ndim);
   for (int d = index_ndim; d < ndim; ++d) out_strides[d] = out.layout->strides[d - index_ndim];
-  const Dims* strides[3] = {&offset_strides, in.host_scalar ? nullptr : &source.layout->strides,
-                            &out_strides};
+  const Dims* strides[3] = {&offset_strides, source.strides(), &out_strides};
   const Plan plan = make_plan(shape, strides, 3);
   const Operand* const all[] = {&offsets, &source, &out};
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     launch_over(reinterpret_cast<const void*>(&scatter_items<decltype(item)>), plan, all, "scatter",
-                operation, owners);
+                reinterpret_cast<const i64*>(offsets.data), operation, owners);
   });
 }
 
-// Of the contiguous offsets the last of equal ones is written.
-class LastOfEqual {
- public:
-  LastOfEqual(const Operand& offsets, const OffsetRange& range) : offsets_(offsets) {
-    owners.offsets = reinterpret_cast<const i64*>(offsets.data);
-    const std::int64_t n = offsets.layout->size;
+// Empty slots for contiguous offsets, where the last of equal ones is to be written: for each place
+// if that are not too many to clear, or shared and mostly empty.
+struct Claims {
+  Claims(std::int64_t n, const OffsetRange& range) {
     if (range.any_order || n == 1) return;
-    const std::int64_t places = (range.highest - range.lowest) / range.step + 1;
-    compares_ = n <= few_offsets || (n <= most_compared && places * 8 > least_compared_bytes);
-    if (compares_) return;
-    const auto bytes = static_cast<std::size_t>(places) * 8;
-    memory_.emplace(bytes);
-    owners.all = memory_->as<unsigned long long>();
+    const auto places = static_cast<u64>((range.highest - range.lowest) / range.step) + 1;
+    const u64 shared = std::bit_ceil(4 * static_cast<u64>(n));
+    u64 slots = places;
+    if (shared < places && n < i64{1} << 32) {
+      slots = shared * ((places - 1 >> 32) + 1);
+      owners.last_shared = shared - 1;
+    }
     owners.lowest = range.lowest;
     owners.step = range.step;
-    owners.are_cleared = places <= most_places_cleared * n;
-    if (owners.are_cleared) {
-      check(cudaMemsetAsync(memory_->as(), 0, bytes, stream()), "cudaMemsetAsync");
-    }
-  }
-
-  // `begun`: the offsets are known to be right, or refused already, and claims have begun.
-  void put(const Operand& in, bool begun, const Operand& out, u64 operation) const {
-    const std::int64_t n = offsets_.layout->size;
-    const unsigned blocks = grid_for(n, block_threads);
-    if (compares_) {
-      const Array last = scratch_array(DType::int64, offsets_.layout->shape);
-      keep_last_of_few<<<blocks, block_threads, 0, stream()>>>(owners.offsets, n,
-                                                               last.data_as<i64>(), operation);
-      check_launch("scatter");
-      return cuda::put(in, last, out, operation, owners);
-    }
-    if (!begun) begin_claims<<<blocks, block_threads, 0, stream()>>>(n, owners, operation);
-    if (owners.all) claim<<<blocks, block_threads, 0, stream()>>>(n, owners);
-    check_launch("scatter");
-    cuda::put(in, offsets_, out, operation, owners);
+    memory.emplace(slots * sizeof(u64));
+    owners.slots = memory->as<unsigned long long>();
+    check(cudaMemsetAsync(owners.slots, 0, slots * sizeof(u64), stream()), "cudaMemsetAsync");
   }
 
   Owners owners;
-
- private:
-  Operand offsets_;
-  std::optional<Scratch> memory_;
-  bool compares_ = false;
+  std::optional<Scratch> memory;
 };
 
 }  // namespace
@@ -726,23 +807,31 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
     copy(offsets, packed);
     places = packed;
   }
+  const Claims claims(n, range);
   const std::lock_guard lock(scatters());
-  LastOfEqual(places, range).put(in, false, out, next_operation());
+  const u64 operation = next_operation();
+  claim<<<grid_for(n, block_threads), block_threads, 0, stream()>>>(
+      reinterpret_cast<const i64*>(places.data), n, claims.owners, operation);
+  check_launch("scatter");
+  put(in, places, out, operation, claims.owners);
 }
 
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                      const Operand& out) {
   if (index.layout->size == 0) return;
+  if (index.layout->size <= few_indices && n <= i64{1} << 32) {
+    return put_few(in, index, n, stride, out);
+  }
   const Array places = scratch_array(DType::int64, index.layout->shape);
   const std::int64_t reach = (n - 1) * stride;
   const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
                           std::max<std::int64_t>(std::abs(stride), 1), in.host_scalar};
   const Operand offsets(places);
-  const LastOfEqual last(offsets, range);
+  const Claims claims(index.layout->size, range);
   const std::lock_guard lock(scatters());
   const u64 operation = next_operation();
-  find_offsets(index, n, stride, offsets, false, operation, last.owners);
-  last.put(in, true, out, operation);
+  find_offsets(index, n, stride, offsets, false, operation, claims.owners);
+  put(in, offsets, out, operation, claims.owners);
 }
 
 // ---- what is not zero ---------------------------------------------------------------------------

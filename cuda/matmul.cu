@@ -256,37 +256,59 @@ struct alignas(16) Places {
   i64 of[3];  // a, b, out
 };
 
+// An element into shared memory, in words that it is aligned to. The thread goes on meanwhile, and
+// needs no register for it; await_copies() waits for all that the thread asked for.
+template <class T>
+__device__ __forceinline__ void copy_in_flight(T* to, const T* from) {
+  constexpr int word = sizeof(T) < 8 ? sizeof(T) : 8;
+  const auto shared = static_cast<u32>(__cvta_generic_to_shared(to));
+#pragma unroll
+  for (int at = 0; at < int(sizeof(T)); at += word) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared + at),
+                 "l"(reinterpret_cast<const char*>(from) + at), "n"(word)
+                 : "memory");
+  }
+}
+__device__ __forceinline__ void await_copies() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 // Brings one operand of `count` products, of so many rows and columns, into shared memory.
 template <class T, int operand, class W>
 __device__ __forceinline__ void stage(const SmallProducts& p, const SmallMatrix& x,
                                       const Places* places, int rows, int columns, int count, W* to,
                                       int pitch) {
-  constexpr int in_flight = 4;
   const int length = x.by_columns ? rows : columns, lines = int(x.lines.divisor);
   const i64 line_step = x.by_columns ? x.column : x.row, step = x.by_columns ? x.row : x.column;
   const int at = threadIdx.x & ((1 << x.lanes_log2) - 1), side = block_threads >> x.lanes_log2;
   if (at >= length) return;
   const char* const from = p.loop.data[operand] + at * step * i64(sizeof(T));
   const auto matrix_of = [&](int line) { return int(x.lines.divide(u32(line))); };
-  const auto load = [&](int line) {
+  const auto source = [&](int line) {
     const int i = matrix_of(line), mine = line - i * lines;
     const char* const matrix = from + places[i].of[operand];
-    return *reinterpret_cast<const T*>(matrix + mine * line_step * i64(sizeof(T)));
+    return reinterpret_cast<const T*>(matrix + mine * line_step * i64(sizeof(T)));
   };
-  const auto keep = [&](int line, T found) {
+  const auto place = [&](int line) -> W& {
     const int i = matrix_of(line), mine = line - i * lines;
-    to[(i * rows + (x.by_columns ? at : mine)) * pitch + (x.by_columns ? mine : at)] = W(found);
+    return to[(i * rows + (x.by_columns ? at : mine)) * pitch + (x.by_columns ? mine : at)];
   };
   int line = threadIdx.x >> x.lanes_log2;
-  for (; line + (in_flight - 1) * side < count * lines; line += in_flight * side) {
-    T found[in_flight];
+  if constexpr (ops::same_type_v<T, W>) {
+#pragma unroll 4
+    for (; line < count * lines; line += side) copy_in_flight(&place(line), source(line));
+  } else {
+    constexpr int in_flight = 4;
+    for (; line + (in_flight - 1) * side < count * lines; line += in_flight * side) {
+      T found[in_flight];
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) found[u] = load(line + u * side);
+      for (int u = 0; u < in_flight; ++u) found[u] = *source(line + u * side);
 #pragma unroll
-    for (int u = 0; u < in_flight; ++u) keep(line + u * side, found[u]);
-  }
+      for (int u = 0; u < in_flight; ++u) place(line + u * side) = W(found[u]);
+    }
 #pragma unroll 1
-  for (; line < count * lines; line += side) keep(line, load(line));
+    for (; line < count * lines; line += side) place(line) = W(*source(line));
+  }
 }
 
 // A thread has some rows of as many columns as a pack has. Sums are in the order of k, as those of
@@ -313,6 +335,7 @@ __global__ void __launch_bounds__(block_threads)
   __syncthreads();
   stage<T, 0>(p, p.a, places, p.m, p.k, count, a, a_pitch);
   stage<T, 1>(p, p.b, places, p.k, p.n, count, b, b_pitch);
+  await_copies();
   __syncthreads();
   const int row_step = (p.m - 1) / rows + 1, across = b_pitch / columns, team = row_step * across;
   const int mine = int(threadIdx.x) / team, member = int(threadIdx.x) % team;

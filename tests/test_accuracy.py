@@ -268,6 +268,43 @@ def test_complex_arithmetic(name, dtype):
         mpmath.mp.prec = 200
 
 
+def squares_of_ties():
+    """The float64 in [1, 4) whose square roots are nearest to the middle between two numbers."""
+    values = []
+    for c in range(-200, 201, 2):
+        for digits in (52, 53):  # a = k * k + k + c is near (k + 1/2)^2, and a multiple of 2^digits
+            for k in (0, 1):
+                for _ in range(6):
+                    k -= (k * k + k + c) * pow(2 * k + 1, -1, 2**digits)
+                    k %= 2**digits
+                k += 2**52 * (k < 2**52)
+                a = k * k + k + c
+                if a % 2**digits == 0 and 2**104 <= a < 2**106 and float(a) == a:
+                    values.append(float(a) / 2**104)
+    return np.asarray(values)
+
+
+def test_square_roots_of_ties():
+    a = squares_of_ties()
+    assert a.size > 200
+    for scale in (1.0, 2.0**-960, 2.0**-956, 2.0**1020):
+        x = a * scale
+        got = np.asarray(xp.sqrt(xp.asarray(x)))
+        with mpmath.workprec(120):
+            for xi, gi in zip(x, got, strict=True):
+                assert gi == float(mpmath.sqrt(mpmath.mpf(float(xi)))), f"sqrt({xi!r}) = {gi!r}"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("exponent", [-126, -96, -95, -94, 0, 1, 127])
+def test_square_roots_of_every_digit(sign, exponent):
+    """Every float32 of an exponent, with zeros, infinities and NaN here and there."""
+    a = np.ldexp(np.arange(2**23, 2**24, dtype=np.float32), exponent - 23) * np.float32(sign)
+    a[:: 2**20] = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e-39]
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(np.asarray(xp.sqrt(xp.asarray(a))), np.sqrt(a))
+
+
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("exponent", [2, -1, 0.5])
 def test_short_complex_powers(dtype, exponent):

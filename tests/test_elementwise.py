@@ -705,6 +705,11 @@ def test_powers_do_not_depend_on_their_neighbours(dtype):
     for among in (np.resize(exponents, 99), np.repeat(exponents, 11)):
         expected = np.asarray([alone[e][i] for i, e in enumerate(among)])
         alike(x ** ours(among.astype(dtype)), expected)
+    if x.device == "cpu":
+        for e in exponents:
+            for n in (99, 300):
+                alike(ours(np.resize(a, n)) ** e, np.resize(alone[e], n))
+                alike(ours(np.resize(a, 2 * n))[::2] ** e, np.resize(alone[e], 2 * n)[::2])
 
 
 def test_unsigned_64_bit_integers_are_not_seen_as_signed():

@@ -23,5 +23,5 @@ def test_the_readme_has_examples_and_one_command_each_to_try_and_to_test() -> No
     commands = re.findall(r"^python3 -m venv .*$", text, re.MULTILINE)
     assert [command.split("/bin/")[-1] for command in commands] == [
         "python examples/quickstart.py",
-        "pytest tests",
+        "pytest tests -n auto",
     ]

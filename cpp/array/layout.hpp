@@ -350,7 +350,9 @@ inline SliceRange normalize_slice(std::int64_t n, bool has_start, std::int64_t s
   const std::int64_t first = has_start ? bound(start) : (step < 0 ? high : low);
   const std::int64_t last = has_stop ? bound(stop) : (step < 0 ? low : high);
   std::int64_t count = 0;
-  if (step > 0 && first < last) {
+  if (step == 1) {  // a division takes as long as all else here
+    count = std::max<std::int64_t>(last - first, 0);
+  } else if (step > 0 && first < last) {
     count = (last - first - 1) / step + 1;
   } else if (step < 0 && last < first) {
     // -(step + 1) cannot overflow where -step would for the smallest int64.

@@ -60,9 +60,20 @@ std::int64_t arithmetic(Op op, DType compute) {
 }  // namespace
 
 void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Operand& out) {
-  const ElementwiseKernel kernel =
-      kernels().elementwise[static_cast<int>(op)][static_cast<int>(compute)];
+  ElementwiseKernel kernel = kernels().elementwise[static_cast<int>(op)][static_cast<int>(compute)];
   const DType result = result_dtype(op, compute);
+  if (op == Op::pow && is_floating(compute) && inputs[1].host_scalar) {
+    const void* exponent = inputs[1].data;
+    alignas(16) char cast[16];
+    kernels().cast[static_cast<int>(inputs[1].dtype)][static_cast<int>(compute)](&exponent, cast,
+                                                                                 1);
+    if (const ShortPower power = kernels().short_power[static_cast<int>(compute)](cast);
+        power.kernel) {
+      kernel = power.kernel;
+      op = power.like;
+      inputs = inputs.first(1);
+    }
+  }
   if (out.layout->size <= few_elements && out.dtype == result && out.layout->is_contiguous()) {
     return elementwise_few(kernel, op, compute, inputs, out);
   }

@@ -18,6 +18,13 @@ using ElementwiseKernel = void (*)(const void* const* in, void* out, std::int64_
 // elementwise kernels, so that one loop runs both.
 using CastKernel = ElementwiseKernel;
 
+// in[0][i] to a power that takes no logarithm, and the operation that costs as much; a null kernel
+// where the exponent is no such.
+struct ShortPower {
+  ElementwiseKernel kernel = nullptr;
+  Op like = Op::pow;
+};
+
 // How the elements of an operand's rows lie: one for all, each next to the last, or every second.
 enum class Spacing { repeated, next, second };
 // out[r][i] = op(in[0][r][i], in[1][r][i]) over rows of n >= 1 elements of one dtype; strides from
@@ -113,6 +120,7 @@ struct SmallMatrixKernels;  // see kernels/small_matrices.hpp
 struct KernelTable {
   const char* isa = nullptr;
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
+  ShortPower (*short_power[dtype_count])(const void* exponent) = {};  // of floating dtypes
   CastKernel cast[dtype_count][dtype_count] = {};
   // Null for operations and dtypes that have none.
   RowsKernel (*rows)(Op op, DType dtype, Spacing a, Spacing b, Spacing out) = nullptr;

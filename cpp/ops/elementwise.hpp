@@ -95,7 +95,7 @@ struct Sqrt {
     if constexpr (is_complex_v<V>) {
       return math::sqrt(a);
     } else {
-      return sqrt(a);
+      return sqrt_alone(a);
     }
   }
 };

@@ -155,6 +155,12 @@ ARRAYX_HD f32 sqrt(f32 x) {
 ARRAYX_HD f64 sqrt(f64 x) {
   return ARRAYX_LIBM(sqrt)(x);
 }
+// The same where no other arithmetic goes on beside it, which an instruction that takes long leaves
+// room for.
+template <class V>
+ARRAYX_HD V sqrt_alone(V x) {
+  return sqrt(x);
+}
 ARRAYX_HD f32 floor(f32 x) {
   return ARRAYX_LIBM(floorf)(x);
 }

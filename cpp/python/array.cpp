@@ -93,9 +93,12 @@ PyObject* transposed(PyObject* self) {
   NewView view(self);
   Layout& out = view.layout();
   out = in;
-  const int n = in.ndim();
-  std::swap(out.shape[n - 2], out.shape[n - 1]);
-  std::swap(out.strides[n - 2], out.strides[n - 1]);
+  // Read from `in`: what was just stored piece by piece cannot be loaded as a whole at once.
+  const int row = in.ndim() - 2, column = row + 1;
+  out.shape[row] = in.shape[column];
+  out.shape[column] = in.shape[row];
+  out.strides[row] = in.strides[column];
+  out.strides[column] = in.strides[row];
   return view.release();
 }
 PyObject* get_transpose(PyObject* self, void*) {

@@ -267,9 +267,7 @@ bool from_flat_as(PyObject* const* items, Py_ssize_t n, Array& out) {
       if (!PyFloat_CheckExact(items[i])) return false;
       data[i] = PyFloat_AS_DOUBLE(items[i]);
     } else {
-      int overflow = 1;
-      if (PyLong_CheckExact(items[i])) data[i] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
-      if (overflow != 0) return false;
+      if (!PyLong_CheckExact(items[i]) || !int_within_int64(items[i], data[i])) return false;
     }
   }
   return true;

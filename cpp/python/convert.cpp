@@ -86,9 +86,12 @@ bool scalar_from(PyObject* object, Scalar& out) {
   }
   if (PyLong_Check(object)) {
     out.kind = PyBool_Check(object) ? Kind::bool_ : Kind::signed_;
-    int overflow = 0;
-    out.integer = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow != 0) wide_integer(object, out);
+    std::int64_t value;
+    if (int_within_int64(object, value)) {
+      out.integer = value;
+    } else {
+      wide_integer(object, out);
+    }
     return true;
   }
   if (PyComplex_Check(object)) {
@@ -139,11 +142,7 @@ bool value_from(PyObject* object, Value& out) {
 }
 
 bool int64_from(PyObject* object, std::int64_t& out) {
-  int overflow = 0;
-  if (PyLong_CheckExact(object)) {
-    out = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow == 0) return true;
-  }
+  if (PyLong_CheckExact(object) && int_within_int64(object, out)) return true;
   if (!PyIndex_Check(object)) return false;
   const Ref index(PyNumber_Index(object));
   if (!index) {  // an array that is not an integer of rank 0
@@ -151,8 +150,9 @@ bool int64_from(PyObject* object, std::int64_t& out) {
     PyErr_Clear();
     return false;
   }
-  out = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
-  if (overflow != 0) value_error("an integer is beyond the 64 bits that sizes and axes have");
+  if (!int_within_int64(index.get(), out)) {
+    value_error("an integer is beyond the 64 bits that sizes and axes have");
+  }
   return true;
 }
 

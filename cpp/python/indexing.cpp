@@ -40,14 +40,12 @@ struct SliceBounds {
  private:
   // None and ints of 64 bits, at half of what PySlice_Unpack costs; false for others.
   static bool read_bound(PyObject* object, Py_ssize_t absent, Py_ssize_t& bound) {
-    if (object == Py_None) {
-      bound = absent;
-      return true;
+    std::int64_t value = absent;
+    if (object != Py_None && !(PyLong_CheckExact(object) && int_within_int64(object, value))) {
+      return false;
     }
-    if (!PyLong_CheckExact(object)) return false;
-    int overflow;
-    bound = PyLong_AsLongLongAndOverflow(object, &overflow);
-    return overflow == 0;
+    bound = value;
+    return true;
   }
 };
 
@@ -148,9 +146,8 @@ class Key {
 
 // The place along an axis that an int names, in elements from the axis' first.
 std::int64_t place_of(const Array& x, PyObject* key, int axis) {
-  int overflow;
-  std::int64_t index = PyLong_AsLongLongAndOverflow(key, &overflow);
-  if (overflow != 0) index = index_value(key);  // raises
+  std::int64_t index;
+  if (!int_within_int64(key, index)) index = index_value(key);  // raises
   const std::int64_t size = x.shape()[axis];
   if (index < -size || index >= size) {
     index_error("index ", index, " is out of bounds for axis ", axis, " with size ", size);
@@ -303,9 +300,8 @@ template <class T>
 bool exact_number(PyObject* object, T& out) {
   if constexpr (is_integer(dtype_of<T>) || is_real_floating(dtype_of<T>)) {
     if (PyLong_CheckExact(object)) {
-      int overflow;
-      const std::int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-      if (overflow != 0) return false;
+      std::int64_t value;
+      if (!int_within_int64(object, value)) return false;
       if constexpr (is_integer(dtype_of<T>)) {
         out = static_cast<T>(value);
         return std::in_range<T>(value);

@@ -75,6 +75,20 @@ bool value_from(PyObject* object, Value& out);
 bool dtype_from(PyObject* object, DType& out);
 // A Device or its name. Throws ValueError for other strings.
 bool device_from(PyObject* object, Device& out);
+// A Python int within int64; false beyond. An int of one digit is read in its place: the call takes
+// a third of x[3] with it.
+inline bool int_within_int64(PyObject* object, std::int64_t& out) {
+#if PY_VERSION_HEX >= 0x030C0000
+  const auto* number = reinterpret_cast<PyLongObject*>(object);
+  if (PyUnstable_Long_IsCompact(number)) {
+    out = PyUnstable_Long_CompactValue(number);
+    return true;
+  }
+#endif
+  int overflow;
+  out = PyLong_AsLongLongAndOverflow(object, &overflow);
+  return overflow == 0;
+}
 // An int or a sequence of ints.
 bool dims_from(PyObject* object, Dims& out);
 // Anything with __index__ within int64; throws ValueError beyond.

@@ -227,6 +227,9 @@ void check_indexing(int rounds) {
                             apart};
     if (!good) {
       // Nothing is written where an index is wrong, …
+      set_integers(offsets, 0, 0);
+      cuda::accumulate_offsets(index.on_device(), n, step, offsets.on_device());
+      expect(!late_index_error().empty(), "bounds of offsets " + what.str());
       cuda::scatter(given.on_device(), offsets.on_device(), range, device_out);
       const Element one = converted(1, dtype);
       cuda::scatter(one, offsets.on_device(), {range.lowest, range.highest, apart, true},
@@ -277,8 +280,8 @@ void check_indexing(int rounds) {
            "the first of many bad indices, " + std::to_string(first) + ": " + late);
     expect(late_index_error().empty(), "indices are reported once");
   }
-  // Many offsets, most of them more than once, side by side and apart: so many that claims are
-  // cleared, and fewer, in memory that holds what would be later claims.
+  // Many offsets, most of them more than once, side by side and apart: so many that each place has
+  // a slot of claims, and fewer, in memory that holds what would be later claims.
   using Case = std::pair<std::int64_t, std::int64_t>;
   for (const auto& [stride, many] :
        {Case(1, 50000), Case(-3, 50000), Case(1, 1000), Case(-3, 1000)}) {
@@ -311,7 +314,7 @@ void check_indexing(int rounds) {
     cuda::scatter_indexed(values.on_device(), index.on_device(), 10000, stride, device_out);
     expect_same(target, "scatter_indexed of many");
   }
-  // Some offsets into so many places that they are compared.
+  // Some offsets into very many places, up to the last.
   {
     const std::int64_t n = (1 << 25) + 1;
     View offsets = random_view(DType::int64, {5000}, {false, true}, Values::any);

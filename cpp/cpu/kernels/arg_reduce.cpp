@@ -6,15 +6,32 @@ namespace arrayx::cpu {
 namespace ARRAYX_ISA {
 namespace {
 
-// Which lane is the first that is set; some lane is.
+// A word of `bits_of_lane` equal bits for each lane.
+#if defined(__SSE2__) && !defined(__AVX512F__)
+template <int B>
+inline constexpr int bits_of_lane = B;
+#else
+template <int B>
+inline constexpr int bits_of_lane = 1;
+#endif
 template <int B, int N>
-ARRAYX_HD int first_lane(ops::Mask<B, N> m) {
-  using I = Vec<typename ops::ints_of_width<B>::s, N>;
-  typename ops::ints_of_width<B>::s lanes[N];
-  I(typename I::native(m.v)).store(lanes);
-  int i = 0;
-  while (!lanes[i]) ++i;
-  return i;
+ARRAYX_HD u64 lane_bits(ops::Mask<B, N> m) {
+#if defined(__AVX512F__)
+  const __m512i lanes = __builtin_bit_cast(__m512i, m.v);
+  if constexpr (B == 8) return _mm512_movepi64_mask(lanes);
+  if constexpr (B == 4) return _mm512_movepi32_mask(lanes);
+  if constexpr (B == 2) return _mm512_movepi16_mask(lanes);
+  if constexpr (B == 1) return _mm512_movepi8_mask(lanes);
+#elif defined(__AVX2__)
+  return static_cast<u32>(_mm256_movemask_epi8(__builtin_bit_cast(__m256i, m.v)));
+#elif defined(__SSE2__)
+  return static_cast<u32>(_mm_movemask_epi8(__builtin_bit_cast(__m128i, m.v)));
+#else
+  if (!any(m)) return 0;
+  u64 bits = 0;
+  for (int i = 0; i < N; ++i) bits |= u64{m.v[i] != 0} << i;
+  return bits;
+#endif
 }
 
 template <class Op, class T>
@@ -62,19 +79,38 @@ struct Arg {
   // The first i in [start, end) for which is(vector at i), or end.
   template <class Is>
   ARRAYX_HD static int64_t first(const char* p, int64_t start, int64_t end, const Is& is) {
+    constexpr int size = int(sizeof(T)), word = W * bits_of_lane<size>, K = 64 / word;
+    const auto bits = [&](int64_t k) { return lane_bits(is(load(p, k))); };
     int64_t i = start;
+    for (; i + K * W <= end; i += K * W) {
+      u64 found = 0;
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) found |= bits(i + k * W) << (k * word % 64);
+      if (found) return i + __builtin_ctzll(found) / bits_of_lane<size>;
+    }
     for (; i + W <= end; i += W) {
-      const auto m = is(load(p, i));
-      if (any(m)) return i + first_lane(m);
+      const u64 found = bits(i);
+      if (found) return i + __builtin_ctzll(found) / bits_of_lane<size>;
     }
     while (i < end && !any(is(V(item(p, i))))) ++i;
     return i;
   }
 
+  // The extreme of the lanes, none of which is NaN.
+  template <int N>
+  ARRAYX_HD static T best_lane(Vec<T, N> x) {
+    if constexpr (N == 1) {
+      return x[0];
+    } else {
+      const auto low = ops::low_half(x), high = ops::high_half(x);
+      return best_lane(select(strictly(high, low), high, low));
+    }
+  }
+
   // The extreme of each block by vectors; the position is looked for only in the block that won.
   static int64_t row(const char* p, int64_t n) {
     constexpr int K = 4;
-    constexpr int64_t block = 16 * K * W;
+    constexpr int64_t block = 64 * K * W;  // in an L1 when it is read again
     T best = item(p, 0);
     if (n < 2 * W) {
       int64_t at = 0;
@@ -119,12 +155,9 @@ struct Arg {
       extreme[0] = select(strictly(extreme[1], extreme[0]), extreme[1], extreme[0]);
       extreme[2] = select(strictly(extreme[3], extreme[2]), extreme[3], extreme[2]);
       extreme[0] = select(strictly(extreme[2], extreme[0]), extreme[2], extreme[0]);
-      if (any(strictly(extreme[0], V(best)))) {
-        T lanes[W];
-        extreme[0].store(lanes);
-        for (int k = 0; k < W; ++k) {
-          if (strictly(lanes[k], best)) best = lanes[k];
-        }
+      const T found = best_lane(extreme[0]);
+      if (strictly(found, best)) {
+        best = found;
         start = begin;
       }
     }

@@ -190,25 +190,38 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n,
   }
 }
 
-// Powers of one exponent, as a scalar's are, that is 2, -1 or 1/2; false for others. The results
-// are those of Pow, which finds such exponents among others but takes the logarithm first.
+template <class F, class T>
+void kernel_of_one(const void* const* in, void* out, i64 n) {
+  using E = Elements<T, lanes_of<typename part<T>::type>>;
+  vector_loop<1, F, E>(in, out, n, std::integer_sequence<int>{});
+}
+
+// The powers of exponents 2, -1 and 1/2, of complex numbers 2, that Pow finds among others.
+template <class T>
+ShortPower short_power(const void* exponent) {
+  T y;
+  __builtin_memcpy(&y, exponent, sizeof y);
+  if constexpr (ops::is_complex_v<T>) {
+    if (y.re == 2 && y.im == 0) {
+      return {&kernel_of_one<ops::math::detail::PowerOfTwo, T>, Op::square};
+    }
+  } else {
+    if (y == T(2)) return {&kernel_of_one<ops::Square, T>, Op::square};
+    if (y == T(-1)) return {&kernel_of_one<ops::Reciprocal, T>, Op::reciprocal};
+    if (y == T(0.5)) return {&kernel_of_one<ops::math::detail::PowerOfHalf, T>, Op::sqrt};
+  }
+  return {};
+}
+// Such powers, if all exponents are the same; false for others.
 template <class T>
 bool short_powers(const void* const* in, void* out, i64 n) {
-  using E = Elements<T>;
-  constexpr std::integer_sequence<int> no_more{};
-  T y{};
-  if (n > 0) __builtin_memcpy(&y, in[1], sizeof y);
-  if (y != T(2) && y != T(-1) && y != T(0.5)) return false;
+  if (n == 0) return true;
+  const ShortPower power = short_power<T>(in[1]);
+  if (!power.kernel) return false;
   const char* const exponents = static_cast<const char*>(in[1]);
   const auto all_but_one = static_cast<std::size_t>((n - 1) * i64{sizeof(T)});
   if (std::memcmp(exponents, exponents + sizeof(T), all_but_one) != 0) return false;
-  if (y == T(2)) {
-    vector_loop<1, ops::Square, E>(in, out, n, no_more);
-  } else if (y == T(-1)) {
-    vector_loop<1, ops::Reciprocal, E>(in, out, n, no_more);
-  } else {
-    vector_loop<1, ops::math::detail::PowerOfHalf, E>(in, out, n, no_more);
-  }
+  power.kernel(in, out, n);
   return true;
 }
 
@@ -218,7 +231,7 @@ void kernel(const void* const* in, void* out, std::int64_t n) {
   constexpr int lanes = ops::vector_bytes / ops::widest_lane<F, typename part<T>::type>;
   constexpr int together = Light && !ops::is_complex_v<T> ? 4 : 1;
   using E = Elements<T, lanes>;
-  if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<T>) {
+  if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<typename part<T>::type>) {
     if (short_powers<T>(in, out, n)) return;
   }
   if constexpr (Arity == 1) {

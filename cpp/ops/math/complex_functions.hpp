@@ -1187,19 +1187,22 @@ ARRAYX_HD Complex<V> product_square(Complex<V> z) {
   const V product = z.re * z.im;
   return {(z.re - z.im) * (z.re + z.im), product + product};
 }
+template <class V>
+ARRAYX_HD mask_t<V> powers_are_short(Complex<V> z) {
+  const V zero = constant<V>(0);
+  const V most = constant<V>(same_type_v<scalar_t<V>, f32> ? 0x1p60 : 0x1p500);
+  return (fabs(z.re) < most) & (fabs(z.im) < most) & ((z.re != zero) | (z.im != zero));
+}
 
 }  // namespace detail
 
 // Squares, reciprocals and square roots as for real operands, where no square overflows.
 template <class V>
 ARRAYX_HD Complex<V> pow(Complex<V> z, Complex<V> w) {
-  const V zero = constant<V>(0);
   const bool some = detail::any_short_power(w.re);
   mask_t<V> square(false), inverse(false), root(false);
   if (some) {
-    const V most = constant<V>(same_type_v<scalar_t<V>, f32> ? 0x1p60 : 0x1p500);
-    const mask_t<V> here = (w.im == zero) & (fabs(z.re) < most) & (fabs(z.im) < most) &
-                           ((z.re != zero) | (z.im != zero));
+    const mask_t<V> here = (w.im == constant<V>(0)) & detail::powers_are_short(z);
     square = here & (w.re == constant<V>(2));
     inverse = here & (w.re == constant<V>(-1));
     root = here & (w.re == constant<V>(0.5));
@@ -1217,6 +1220,22 @@ ARRAYX_HD Complex<V> pow(Complex<V> z, Complex<V> w) {
   }
   return r;
 }
+
+namespace detail {
+
+template <class V>
+ARRAYX_HD_NOINLINE Complex<V> any_power_of_two(Complex<V> z) {
+  return pow(z, Complex<V>{constant<V>(2), constant<V>(0)});
+}
+// pow(z, 2).
+struct PowerOfTwo {
+  template <class V>
+  ARRAYX_HD Complex<V> operator()(Complex<V> z) const {
+    return all(powers_are_short(z)) ? product_square(z) : any_power_of_two(z);
+  }
+};
+
+}  // namespace detail
 
 }  // namespace math
 ARRAYX_OPS_END

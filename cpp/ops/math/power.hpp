@@ -145,7 +145,7 @@ struct PowerOfHalf {
   template <class V>
   ARRAYX_HD V operator()(V x) const {
     const V infinity = constant<V>(limits<f64>::infinity);
-    return sqrt(select(x == -infinity, infinity, x)) + constant<V>(0);
+    return sqrt_alone(select(x == -infinity, infinity, x)) + constant<V>(0);
   }
 };
 // Short powers are computed as what they are, rounded correctly; elsewhere the result.
