@@ -45,14 +45,23 @@ inline Carries carries_of(std::int64_t lines, std::int64_t tiles, int group_log2
   return c;
 }
 
-// Items one after the other.
+// Items one after the other. They begin with one that changes none; products of complex numbers,
+// which have none, have to know whether there are any.
 template <class Op, class A>
 struct Running {
-  A value{};
+  static constexpr bool has_identity = !(ops::same_type_v<Op, ops::Prod> && ops::is_complex_v<A>);
+  A value = Op::template identity<A>();
   bool any = false;
 
+  Running() = default;
+  __device__ __forceinline__ Running(A item, bool is_any)
+      : value(is_any ? item : Op::template identity<A>()), any(is_any) {}
+
+  __device__ __forceinline__ A and_then(A item) const {
+    return has_identity || any ? Op::combine(value, item) : item;
+  }
   __device__ __forceinline__ void then(A item) {
-    value = any ? Op::combine(value, item) : item;
+    value = and_then(item);
     any = true;
   }
 };
@@ -84,6 +93,27 @@ struct Blocks {
     return before;
   }
 };
+
+// What stands before the lane's item in its group, where it is number `at`: the same blocks, of
+// groups that begin anywhere. Nothing stands before the first.
+template <class Op, class A>
+__device__ __forceinline__ A before_in_groups(A item, int at) {
+  const int lane = threadIdx.x % warp_size;
+  A block[5];  // of 2^d lanes, from the lane on
+  block[0] = item;
+#pragma unroll
+  for (int d = 1; d < 5; ++d) {
+    block[d] =
+        Op::combine(block[d - 1], from_lane(block[d - 1], (lane + (1 << (d - 1))) % warp_size));
+  }
+  Running<Op, A> before;
+#pragma unroll
+  for (int d = 4; d >= 0; --d) {
+    const A other = from_lane(block[d], lane - at + (at >> (d + 1) << (d + 1)));
+    if (at >> d & 1) before.then(other);
+  }
+  return before.value;
+}
 
 template <class A>
 inline constexpr int words_of = (sizeof(A) + 3) / 4;

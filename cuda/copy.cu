@@ -29,125 +29,211 @@ DType item_dtype(int itemsize) {
   }
 }
 
-// ---- tiles of equal sides
+// ---- tiles of any sides -------------------------------------------------------------------------
 
-// Of a tile. On an H100 copies of arrays of 59 × 61 × 63 × 65 are up to 40 % faster by these than
-// by tiles of packs, whose sides are powers of two; those of sides that fill such tiles are slower.
-constexpr std::int64_t equal_tile_bytes = 32768, least_tile_bytes = 4096, least_side = 8;
-constexpr std::int64_t even_side = 16, long_side = 1024;
-constexpr int tile_threads = 512;
+// Of a tile, and of blocks; the output's rows of a tile are at most so many elements. Tiles of
+// packs have sides that are powers of two: on an H100 copies of arrays of such sides are faster by
+// them, of 59 × 61 × 63 × 65 up to 40 % slower than by these. A row's ends share 32 bytes of the
+// cache with the next row's, which is written by itself: long rows of the output save a tenth of
+// the time.
+constexpr std::int64_t any_tile_bytes = 32768, least_tile_bytes = 4096, least_side = 8;
+constexpr std::int64_t even_side = 16;
+constexpr int tile_threads = 512, bytes_per_thread = 64;
 
 // Dimension 0 of the loop is the one along which the output is fastest, dimension 1 that of the
-// input; a block has one tile of the two, of which its threads take one item after the other, so
-// that none is idle whatever the sides are.
-struct EqualTiles {
+// input; a block has one tile of the two. Where dimension 0 is short, the rows of a tile go on
+// along the output's next one.
+struct AnyTiles {
   Loop loop;               // count: tiles
   Divisor tiles0, tiles1;  // along the two dimensions
-  Divisor side0, side1;
-  int pitch;       // items from row to row in shared memory: tile[i0][i1]
-  bool crosswise;  // tiles along dimension 1 follow each other
+  u32 side0, side1;
+  u32 length0;             // of dimension 0 with the next one
+  Divisor size0;           // of dimension 0 alone
+  i64 next_stride0;        // of the input along the next one
+  Divisor parts0, parts1;  // that threads have of a tile's rows: of the output's, of the input's
+  u32 rows0, rows1;        // of dimension 0, and 1, that a block has at once
+  int pitch;               // bytes from row to row in shared memory: tile[i0][i1]
+  bool crosswise;          // tiles along dimension 1 follow each other
 };
-template <class M>
-__global__ void __launch_bounds__(tile_threads, 3)
-    copy_tiles(const __grid_constant__ EqualTiles tiles) {
-  constexpr int loads = sizeof(M) > 8 ? 4 : 8, stores = 4;
-  extern __shared__ __align__(16) unsigned char shared[];
-  M* const tile = reinterpret_cast<M*>(shared);
+
+// Where the input's row is that belongs to a place along dimension 0.
+struct InputRow {
+  const char* data;
+  u32 at;
+
+  __device__ __forceinline__ InputRow(const AnyTiles& tiles, const char* in, u32 place) {
+    const u32 next = tiles.size0.divide(place);
+    at = place - next * tiles.size0.divisor;
+    data = in + at * tiles.loop.dim[0].stride[0] + next * tiles.next_stride0;
+  }
+  __device__ __forceinline__ void step(const AnyTiles& tiles, u32 by) {
+    const u32 size = tiles.size0.divisor;
+    const i64 stride = tiles.loop.dim[0].stride[0];
+    data += by * stride;
+    for (at += by; at >= size; at -= size) data += tiles.next_stride0 - size * stride;
+  }
+};
+
+// Rows of the input come as the P in which they lie: items, wherever those are, or the packs around
+// adjacent items, which have the same place in packs of shared memory. A thread keeps its place in
+// the rows that it reads, and in those that it writes.
+template <class M, class P>
+__global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads, 3))
+    copy_tiles(const __grid_constant__ AnyTiles tiles) {
+  constexpr int size = int(sizeof(M)), loads = size > 8 ? 2 : 4, stores = 4;
+  constexpr bool packed = sizeof(P) > sizeof(M);
+  extern __shared__ __align__(16) unsigned char tile[];
   const Loop& loop = tiles.loop;
   const Divisor& first = tiles.crosswise ? tiles.tiles1 : tiles.tiles0;
   const Divisor& second = tiles.crosswise ? tiles.tiles0 : tiles.tiles1;
   const u32 by_first = first.divide(blockIdx.x), at_first = blockIdx.x - by_first * first.divisor;
   u32 outer[] = {second.divide(by_first)};
   const u32 at_second = by_first - outer[0] * second.divisor;
-  const u32 side0 = tiles.side0.divisor, side1 = tiles.side1.divisor;
-  const u32 begin0 = (tiles.crosswise ? at_second : at_first) * side0;
-  const u32 begin1 = (tiles.crosswise ? at_first : at_second) * side1;
-  const u32 size0 = min(side0, loop.dim[0].size.divisor - begin0);
-  const u32 size1 = min(side1, loop.dim[1].size.divisor - begin1);
-  i64 origin[1][2];
-#pragma unroll
-  for (int k = 0; k < 2; ++k) {
-    origin[0][k] = begin0 * loop.dim[0].stride[k] + begin1 * loop.dim[1].stride[k];
-  }
+  const u32 begin0 = (tiles.crosswise ? at_second : at_first) * tiles.side0;
+  const u32 begin1 = (tiles.crosswise ? at_first : at_second) * tiles.side1;
+  const u32 size0 = min(tiles.side0, tiles.length0 - begin0);
+  const u32 size1 = min(tiles.side1, loop.dim[1].size.divisor - begin1);
+  const i64 step = loop.dim[1].stride[0], out_step = loop.dim[0].stride[1];
+  const i64 out_row = loop.dim[1].stride[1];
+  i64 origin[1][2] = {{begin1 * step, begin0 * out_step + begin1 * out_row}};
   if (loop.ndim > 2) locate(loop, 2, outer, origin);
   const char* const in = loop.data[0] + origin[0][0];
-  char* const out = loop.data[1] + origin[0][1];
-  for (u32 begin = threadIdx.x; begin < size0 * side1; begin += loads * tile_threads) {
-    M x[loads];
-    int to[loads];
+  const auto shift_of = [](const char* row) {
+    return packed ? int(reinterpret_cast<u64>(row) % pack_bytes) : 0;
+  };
+  const auto place_of = [&](u32 i0, const char* row) {
+    const int at = int(i0) * tiles.pitch;
+    return packed ? at + ((shift_of(row) - at) & (pack_bytes - 1)) : at;
+  };
+  {
+    u32 i0 = tiles.parts1.divide(threadIdx.x);
+    const int part = int(threadIdx.x - i0 * tiles.parts1.divisor);
+    if (i0 >= tiles.rows0) i0 = size0;
+    InputRow row(tiles, in, begin0 + i0);
+    while (i0 < size0) {
+      P x[loads];
+      int to[loads];
 #pragma unroll
-    for (int l = 0; l < loads; ++l) {
-      const u32 at = begin + l * tile_threads, i0 = tiles.side1.divide(at), i1 = at - i0 * side1;
-      to[l] = i0 < size0 && i1 < size1 ? int(i0) * tiles.pitch + int(i1) : -1;
-      if (to[l] < 0) continue;
-      x[l] =
-          *reinterpret_cast<const M*>(in + i0 * loop.dim[0].stride[0] + i1 * loop.dim[1].stride[0]);
-    }
+      for (int l = 0; l < loads; ++l, i0 += tiles.rows0, row.step(tiles, tiles.rows0)) {
+        const int at = part * int(sizeof(P)) - shift_of(row.data);
+        to[l] = i0 < size0 && at < int(size1) * size ? place_of(i0, row.data) + at : -1;
+        if (to[l] < 0) continue;
+        x[l] = *reinterpret_cast<const P*>(row.data + (packed ? at : part * step));
+      }
 #pragma unroll
-    for (int l = 0; l < loads; ++l) {
-      if (to[l] >= 0) tile[to[l]] = x[l];
+      for (int l = 0; l < loads; ++l) {
+        if (to[l] >= 0) *reinterpret_cast<P*>(tile + to[l]) = x[l];
+      }
     }
   }
   __syncthreads();
-  for (u32 begin = threadIdx.x; begin < size1 * side0; begin += stores * tile_threads) {
+  u32 i1 = tiles.parts0.divide(threadIdx.x);
+  const u32 i0 = threadIdx.x - i1 * tiles.parts0.divisor;
+  if (i0 >= size0 || i1 >= tiles.rows1) return;
+  const InputRow row(tiles, in, begin0 + i0);
+  const unsigned char* from = tile + place_of(i0, row.data) + i1 * size;
+  char* to = loop.data[1] + origin[0][1] + i0 * out_step + i1 * out_row;
+  while (i1 < size1) {
 #pragma unroll
-    for (int l = 0; l < stores; ++l) {
-      const u32 at = begin + l * tile_threads, i1 = tiles.side0.divide(at), i0 = at - i1 * side0;
-      if (i0 >= size0 || i1 >= size1) continue;
-      *reinterpret_cast<M*>(out + i0 * loop.dim[0].stride[1] + i1 * loop.dim[1].stride[1]) =
-          tile[int(i0) * tiles.pitch + int(i1)];
+    for (int l = 0; l < stores; ++l, i1 += tiles.rows1) {
+      if (i1 < size1) *reinterpret_cast<M*>(to) = *reinterpret_cast<const M*>(from);
+      from += tiles.rows1 * size;
+      to += tiles.rows1 * out_row;
     }
   }
 }
 
+// The dimensions of a plan but one.
+Plan without_dim(const Plan& plan, int dropped) {
+  Plan rest = plan;
+  rest.size = {};
+  for (int k = 0; k < plan.operands; ++k) rest.stride[k] = {};
+  for (int d = 0; d < plan.ndim(); ++d) {
+    if (d == dropped) continue;
+    rest.size.push_back(plan.size[d]);
+    for (int k = 0; k < plan.operands; ++k) rest.stride[k].push_back(plan.stride[k][d]);
+  }
+  return rest;
+}
+
 // False where they do not pay.
-bool run_equal_tiles(const Plan& plan, const Operand& in, const Operand& out) {
-  const int inner = plan.ndim() - 1, size = itemsize(out.dtype);
+bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
+  const int size = itemsize(out.dtype);
   if (plan.kind != LoopKind::transposed || size < 4) return false;
-  const Plan moved = with_tiled_dims_last(plan);
+  Plan moved = with_tiled_dims_last(plan);
+  const int inner = moved.ndim() - 1;
   const std::int64_t n0 = moved.size[inner], n1 = moved.size[inner - 1];
-  if (std::min(n0, n1) < least_side || std::max(n0, n1) > most_counted) return false;
-  const bool is_even = n0 % even_side == 0 && n1 % even_side == 0;
-  if (is_even || std::min(n0, n1) >= long_side) return false;
-  // Square as far as both reach.
-  const std::int64_t items = equal_tile_bytes / size;
-  const auto square = static_cast<std::int64_t>(std::sqrt(static_cast<double>(items)));
+  if (std::min(n0, n1) < least_side || (n0 % even_side == 0 && n1 % even_side == 0)) return false;
+  const std::int64_t items = any_tile_bytes / size;
+  const std::int64_t longest = std::min<std::int64_t>(
+      tile_threads, static_cast<std::int64_t>(std::sqrt(2 * static_cast<double>(items))));
+  std::int64_t length0 = n0, next_stride0 = 0;
+  for (int d = 0; d < inner - 1 && n0 < longest; ++d) {
+    if (moved.stride[1][d] != n0 * moved.stride[1][inner]) continue;
+    length0 *= moved.size[d];
+    next_stride0 = moved.stride[0][d] * size;
+    moved = without_dim(moved, d);
+    break;
+  }
+  if (std::max(length0, n1) > most_counted) return false;
   const auto parts = [](std::int64_t n, std::int64_t side) { return (n - 1) / side + 1; };
-  const auto side = [&](std::int64_t n, std::int64_t other) {
-    const std::int64_t most = std::max(square, items / std::min(other, square));
-    return parts(n, parts(n, most));
-  };
-  const std::int64_t side0 = side(n0, n1), side1 = side(n1, n0);
+  const auto side = [&](std::int64_t n, std::int64_t most) { return parts(n, parts(n, most)); };
+  const std::int64_t side1 =
+      side(n1, std::min<std::int64_t>(tile_threads, items / side(length0, longest)));
+  const std::int64_t side0 = side(length0, std::min<std::int64_t>(tile_threads, items / side1));
   if (side0 * side1 * size < least_tile_bytes) return false;
-  const std::int64_t tiles0 = parts(n0, side0), tiles1 = parts(n1, side1);
-  const std::int64_t tiles = moved.count() / n0 / n1 * tiles0 * tiles1;
+  const std::int64_t tiles0 = parts(length0, side0), tiles1 = parts(n1, side1);
+  const int last = moved.ndim() - 1;
+  std::int64_t tiles = tiles0 * tiles1;
+  for (int d = 0; d < last - 1; ++d) tiles *= moved.size[d];
   if (tiles > most_counted) return false;
-  EqualTiles all{{},
-                 Divisor(static_cast<u32>(tiles0)),
-                 Divisor(static_cast<u32>(tiles1)),
-                 Divisor(static_cast<u32>(side0)),
-                 Divisor(static_cast<u32>(side1)),
-                 static_cast<int>(side1 | 1),
-                 tiles1 < tiles0};
+  AnyTiles all{};
   const int sizes[] = {size, size};
   all.loop.data[0] = in.data + moved.base[0] * size;
   all.loop.data[1] = out.data + moved.base[1] * size;
   all.loop.count = static_cast<u32>(tiles);
   std::optional<Scratch> more;
   set_dims(all.loop, moved, sizes, more);
+  all.tiles0 = Divisor(static_cast<u32>(tiles0));
+  all.tiles1 = Divisor(static_cast<u32>(tiles1));
+  all.side0 = static_cast<u32>(side0);
+  all.side1 = static_cast<u32>(side1);
+  all.length0 = static_cast<u32>(length0);
+  all.size0 = Divisor(static_cast<u32>(n0));
+  all.next_stride0 = next_stride0;
+  all.crosswise = tiles1 < tiles0;
+  const bool packed = size < pack_bytes && moved.stride[0][last - 1] == 1;
+  const std::int64_t row = side1 * size;
+  all.parts0 = Divisor(static_cast<u32>(side0));
+  all.parts1 = Divisor(static_cast<u32>(packed ? (row + 2 * pack_bytes - 2) / pack_bytes : side1));
+  // Small tiles have small blocks, of which more are at work.
+  const std::int64_t wanted = std::max<std::int64_t>(
+      side0 * row / bytes_per_thread, std::max(side0, std::int64_t{all.parts1.divisor}));
+  const auto threads =
+      static_cast<u32>(std::min<std::int64_t>(tile_threads, (wanted + 31) / 32 * 32));
+  all.rows0 = threads / all.parts1.divisor;
+  all.rows1 = threads / all.parts0.divisor;
+  // Rows of packs keep out of each other's, however they begin in them. Neighbours in a column lie
+  // in different banks as far as their places in packs allow it.
+  const std::int64_t packs = (row - 1) / pack_bytes + 3;
+  const std::int64_t shift = (moved.stride[0][last] * size % pack_bytes + pack_bytes) % pack_bytes;
+  all.pitch =
+      static_cast<int>(packed ? (packs | (shift == 0)) * pack_bytes + shift : (side1 | 1) * size);
+  const auto bytes = static_cast<std::size_t>(side0 * all.pitch + 2 * pack_bytes);
   void* arguments[] = {&all};
-  const auto run = [&](auto item) {
-    launch(reinterpret_cast<const void*>(&copy_tiles<decltype(item)>), all.loop.count, arguments,
-           static_cast<std::size_t>(side0 * all.pitch * size), "copy", tile_threads);
+  const auto run_as = [&](auto item, auto part) {
+    const auto kernel = reinterpret_cast<const void*>(&copy_tiles<decltype(item), decltype(part)>);
+    launch(kernel, all.loop.count, arguments, bytes, "copy", threads);
   };
+  const auto run = [&](auto item) { packed ? run_as(item, uint4{}) : run_as(item, item); };
   if (size == 4) {
     run(u32{});
   } else if (size == 8) {
     run(u64{});
   } else if (is_aligned_to(all.loop.data[0], size) && is_aligned_to(all.loop.data[1], size)) {
-    run(Pack<u64, 2>{});
+    run_as(Pack<u64, 2>{}, Pack<u64, 2>{});
   } else {
-    run(Complex<f64>{});
+    run_as(Complex<f64>{}, Complex<f64>{});
   }
   return true;
 }
@@ -155,7 +241,7 @@ bool run_equal_tiles(const Plan& plan, const Operand& in, const Operand& out) {
 void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operand& out) {
   const Operand* all[] = {&in, &out};
   const Plan plan = plan_of(all, 2);
-  if (in.dtype == out.dtype && !in.host_scalar && run_equal_tiles(plan, in, out)) return;
+  if (in.dtype == out.dtype && !in.host_scalar && run_any_tiles(plan, in, out)) return;
   const LoopOperand loop[] = {{in.data, in.dtype, out.dtype, in.host_scalar},
                               {out.data, out.dtype, out.dtype, false}};
   run_loop(kernels, plan, loop, "copy");

@@ -148,8 +148,8 @@ Cufft& cufft() {
 // two up to this one, or where all is small; on an H100 others take 0.7 to 5 times as long as one
 // that makes rows of them.
 constexpr std::int64_t longest_side_by_side = 4096, small_bytes = std::int64_t{1} << 20;
-// From real numbers longer columns than this take two to three times as long as a copy to rows and
-// a plan of rows.
+// Between real and complex numbers longer columns than this take two to four times as long as a
+// copy to rows and a plan of rows.
 constexpr std::int64_t longest_real_bytes = 4096;
 
 bool is_fast_side_by_side(std::int64_t n) {
@@ -205,8 +205,9 @@ Job job_of(DType in, DType out, const Dims& lengths, int axis, int rank) {
                      each = product_of(lengths, axis, axis + rank),
                      behind = product_of(lengths, axis + rank, lengths.size());
   t.count = before * behind;
+  const int real_size = std::min(itemsize(in), itemsize(out));
   const bool is_fast = t.rank == 1 && is_fast_side_by_side(each) &&
-                       (t.in == t.complex || each * itemsize(in) <= longest_real_bytes);
+                       (t.in == t.out || each * real_size <= longest_real_bytes);
   const bool is_small = each * t.count * itemsize(complex_dtype(in)) <= small_bytes;
   const bool are_columns = behind > 1 && before == 1;
   t.columns_out = are_columns && (is_fast || is_small);

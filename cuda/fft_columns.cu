@@ -342,11 +342,7 @@ void transform_columns(const Columns& c, const char* in, char* out) {
                  : reinterpret_cast<const void*>(&each_column<R, false, false>);
   };
   const void* const kernel = dtype == DType::complex64 ? kernel_of(f32{}) : kernel_of(f64{});
-  if (bytes > properties().shared_bytes_per_block) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(bytes)),
-          "fft");
-  }
+  allow_shared_bytes(kernel, bytes, "fft");
   int threads = 64;
   while (threads < most_threads && 8 * threads < p.points * width) threads *= 2;
   void* arguments[] = {&p};

@@ -85,7 +85,7 @@ __device__ __forceinline__ void store_item(char* p, M x) {
   }
 }
 
-// The offset of an index that is out of bounds, and of a position that a later one overwrites.
+// The offset of an index that is out of bounds.
 constexpr i64 none = INT64_MIN;
 
 // ---- gathers ------------------------------------------------------------------------------------
@@ -523,12 +523,6 @@ bool gather_columns_of(const Plan& plan, const Operand& index, const Operand& in
   dispatch_item(size, [&](auto item) {
     if constexpr (sizeof item == 4 || sizeof item == 8) {
       const void* const kernel = reinterpret_cast<const void*>(&gather_columns<decltype(item)>);
-      if (static_cast<std::size_t>(shared) > properties().shared_bytes_per_block) {
-        // The same for each of the threads that launch it.
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(room)),
-              "cudaFuncSetAttribute");
-      }
       launch(kernel, static_cast<unsigned>(std::min((rows - 1) / tile + 1, most)), arguments,
              static_cast<std::size_t>(shared), "gather");
     }

@@ -127,8 +127,21 @@ CUfunction driver_function(const void* kernel) {
 
 }  // namespace
 
+void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb) {
+  cudaFuncAttributes of;
+  check(cudaFuncGetAttributes(&of, kernel), verb);
+  if (bytes + of.sharedSizeBytes <= properties().shared_bytes_per_block) return;
+  check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           static_cast<int>(properties().shared_bytes_opt_in - of.sharedSizeBytes)),
+      verb);
+}
+
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
             const char* verb, unsigned threads) {
+  if (shared_bytes > properties().shared_bytes_per_block) {
+    allow_shared_bytes(kernel, shared_bytes, verb);
+  }
   if (const DriverLaunch by_driver = driver_launch()) {
     const CUfunction function = driver_function(kernel);
     if (function &&
@@ -285,8 +298,8 @@ struct Runner {
     set_dims(loop, packs, size, more);
     loop.count = static_cast<u32>(packs.count());
     void* arguments[] = {&loop};
-    launch(kernels.packs, grid_for(loop.count, block_threads * kernels.packs_per_thread), arguments,
-           0, verb);
+    const u32 each = kernels.pack_threads * kernels.packs_per_thread;
+    launch(kernels.packs, (loop.count - 1) / each + 1, arguments, 0, verb, kernels.pack_threads);
   }
 
   // Whether the output lies in rows, and every other operand once or twice as far apart, backwards,
@@ -386,16 +399,6 @@ struct Runner {
     return aligned;
   }
 
-  void launch_tiles(const void* kernel, const Loop& loop, void** arguments,
-                    std::size_t shared_bytes) const {
-    if (shared_bytes > properties().shared_bytes_per_block) {
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            "cudaFuncSetAttribute");
-    }
-    launch(kernel, loop.count, arguments, shared_bytes, verb);
-  }
-
   void run_pack_tiles(const Plan& plan, const Plan& moved) const {
     const int inner = moved.ndim() - 1, out = count - 1;
     u32 aligned = 0;
@@ -432,8 +435,8 @@ struct Runner {
     // Neighbours are at work together along the shorter side, so that all of a row is.
     bool crosswise = tiles1 < tiles0;
     void* arguments[] = {&loop, &d0, &d1, &aligned, &crosswise};
-    launch_tiles(kernels.pack_tiles, loop, arguments,
-                 staged * kernels.pack_tile_granules * lanes * packs * pack_bytes);
+    launch(kernels.pack_tiles, loop.count, arguments,
+           staged * kernels.pack_tile_granules * lanes * packs * pack_bytes, verb);
   }
 
   // False where tiles do not pay.
@@ -469,7 +472,7 @@ struct Runner {
     loop.count = static_cast<u32>(tiles);
     Divisor d0(static_cast<u32>(tiles0)), d1(static_cast<u32>(tiles1));
     void* arguments[] = {&loop, &d0, &d1};
-    launch_tiles(kernels.tiles, loop, arguments, shared_bytes);
+    launch(kernels.tiles, loop.count, arguments, shared_bytes, verb);
     return true;
   }
 

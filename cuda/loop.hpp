@@ -104,6 +104,10 @@ inline unsigned grid_for(std::int64_t items, std::int64_t each) {
 
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
             const char* verb, unsigned threads = block_threads);
+// Lets a kernel have so many bytes of shared memory beside its own, if those are more than it may
+// have unasked: all that there are, since other threads launch it, too, with other needs. launch()
+// does it for bytes that alone are more.
+void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb);
 
 inline bool is_aligned_to(const void* p, std::int64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0;

@@ -16,6 +16,20 @@ using ops::Complex;
 inline constexpr int block_threads = 256;
 inline constexpr int pack_bytes = 16;  // of the widest load or store of one thread
 
+// So many blocks, or as many as a multiprocessor of the architecture has threads for.
+constexpr int resident_blocks_of(int threads, int wanted) {
+#if !defined(__CUDA_ARCH__)
+  constexpr int all_threads = 2048;
+#elif __CUDA_ARCH__ == 750
+  constexpr int all_threads = 1024;
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+  constexpr int all_threads = 1536;
+#else
+  constexpr int all_threads = 2048;
+#endif
+  return threads * wanted > all_threads ? all_threads / threads : wanted;
+}
+
 // Division by a constant: multiply and shift (Granlund and Montgomery), right for n < 2^31.
 struct Divisor {
   u32 divisor = 1, multiplier = 1, shift = 0;

@@ -142,7 +142,8 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
   l.kernel = packs ? k.rows : k.rows_any;
   std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
   if (!k.ordered) {
-    while (width > 4 && width * 16 > loads && outputs * width >= 2 * multiple) width /= 2;
+    const std::int64_t least = loads < 16 ? 2 : 4;
+    while (width > least && width * 16 > loads && outputs * width >= 2 * multiple) width /= 2;
   }
   width = std::min(width, power_of_two(loads));
   loop.width_log2 = log2_of(width);
@@ -153,7 +154,10 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
       // The warps of a block share a row, which they read side by side.
       loop.per_unit = reduce_chunk;
     } else {
-      loop.per_unit = unit_elements(n, reduce_chunk, outputs, wanted, block_threads * groups, true);
+      // Wide accumulators take longer to be joined.
+      loop.per_unit = unit_elements(n, reduce_chunk, outputs,
+                                    k.accumulator_bytes > p.itemsize ? wanted / 3 : wanted,
+                                    block_threads * groups, true);
     }
     const std::int64_t units = ceil_divide(n, loop.per_unit);
     loop.whole_block = units > 1;
@@ -174,7 +178,8 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
     // As many blocks as run at a time, with eight packs or more to a thread.
     const std::int64_t each = block_threads * lanes;
     loop.per_unit = unit_elements(n + lanes - 1, each, outputs,
-                                  std::min(multiprocessors * 4, outputs * ceil_divide(n, each * 8)),
+                                  std::min(multiprocessors * unordered_row_blocks(p.itemsize),
+                                           outputs * ceil_divide(n, each * 8)),
                                   block_threads, false);
     l.units = ceil_divide(n + lanes - 1, loop.per_unit);
   }
@@ -182,20 +187,23 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
   return l;
 }
 
-// A thread has a whole output, if there are enough of them, or several that are `packs`.
+// A thread has a whole output, or some have one, if there are enough of them; or several that are
+// `packs`.
 bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch& l) {
+  const ReduceKernels& k = *p.kernels;
   const std::int64_t least = std::int64_t{properties().multiprocessors} * 512;
-  if (!p.kernels->ordered || loop.n > reduce_chunk || loop.outputs < least) return false;
+  if (!k.ordered || loop.n > reduce_chunk || loop.outputs < least) return false;
   if (p.group.ndim() > 1) return false;
-  l.kernel = packs ? p.kernels->whole_packs : p.kernels->whole_columns;
-  l.threads = dim3(whole_column_threads);
-  l.blocks = ceil_divide(loop.outputs, whole_column_threads * (packs ? p.kernels->whole_width : 1));
+  const bool few = loop.n <= reduce_lanes;
+  const int parts = few ? 1 : k.whole_parts, width = whole_column_threads / parts;
+  l.kernel = (few ? k.short_columns : k.whole_columns)[packs];
+  l.threads = dim3(static_cast<unsigned>(width), static_cast<unsigned>(parts));
+  l.blocks = ceil_divide(loop.outputs, width * (packs ? k.whole_width : 1));
   return true;
 }
 
 // Threads side by side read along the last kept dimension, of m columns; of packs, if `vector`.
-// `whole_packs`: also those of whole columns. `apart`: of four columns of bytes that begin
-// anywhere.
+// `whole_packs`: also those of whole columns. `apart`: of as many bytes that begin anywhere.
 Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool whole_packs,
                    bool apart) {
   const ReduceKernels& k = *p.kernels;
@@ -219,15 +227,15 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     y = power_of_two(ceil_divide(lanes, per_thread));
     x = std::min(block_threads / y, power_of_two(wide));
   } else {
-    columns = vector ? k.columns_per_thread : apart ? 4 : 1;
+    columns = vector || apart ? k.columns_per_thread : 1;
     wide = ceil_divide(m, columns);
     l.kernel = k.columns[vector ? 0 : apart ? 2 : 1];
     // Threads side by side first; others for other rows where those are too few, and have eight.
     x = std::min<std::int64_t>(block_threads, power_of_two(wide));
     y = block_threads / x;
     while (y > 1 && y * 8 >= 2 * n) y /= 2;
-    // Packs down to 128 bytes side by side, where threads have enough rows then.
-    const std::int64_t least = vector ? 128 / pack_bytes : 32;
+    // Down to 128 bytes side by side, where threads have enough rows then.
+    const std::int64_t least = vector || apart ? 128 / (columns * p.itemsize) : 32;
     const auto rows_for = [&](std::int64_t threads) { return threads > 32 ? y * 16 : y * 64; };
     while (x > least && outer * ceil_divide(wide, x) < multiprocessors * 8 && n >= rows_for(x)) {
       x /= 2;

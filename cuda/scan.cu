@@ -31,6 +31,9 @@ constexpr int resident_blocks(int itemsize) {
   return itemsize > 8 ? 3 : 4;
 }
 constexpr int walking_blocks = 3;
+// Threads that go along lines alone, and how many a multiprocessor has at least.
+constexpr int alone_log2 = 6, alone_threads = 1 << alone_log2, resident_alone = 8;
+constexpr int least_alone = 256, sector_bytes = 32;
 // Tiles of a block that wait for what stands before them.
 constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2;
 // Few lines beside each other, which packs go across: at most so many in a tile.
@@ -40,6 +43,11 @@ constexpr int resident_bands = 3;
 constexpr int most_band_bytes =
     kept_bands * packs_of_thread * pack_bytes * (warp_size << band_lines_log2);
 constexpr int band_table_bytes = 20 << 10;
+
+// Dtypes that the kernels convert to `to` as they read.
+constexpr bool is_converted(DType from, DType to) {
+  return is_floating(from) == is_floating(to) && is_complex(from) == is_complex(to);
+}
 
 // What a thread has of a tile.
 template <class A>
@@ -52,11 +60,16 @@ struct ScanLoop {
   i64 n;                  // elements of a line
   i64 in_step, out_step;  // bytes along a line
   u32 lines;
-  u32 turns;       // tiles of all lines
-  Divisor inner;   // what turns count first: tiles of a line, or groups of lines beside each other
-  int lines_log2;  // of a tile
-  DType dtype;     // of in
+  u32 turns;  // tiles of all lines
+  // What turns count first: tiles of a line, or groups of lines beside each other. Of lines that
+  // share a tile, the rows of one; of lines beside each other that threads go along alone, the
+  // warps of a row.
+  Divisor inner;
+  int lines_log2;      // of a tile
+  int row_packs_log2;  // of lines that share a tile
   bool converts;
+  int in_size;     // of an element of in
+  int upper_bits;  // of an element of out that a signed one of in has not
   int dims;
   LoopDim dim[Loop::inline_dims];  // of the lines, innermost first: stride[0] of in, [1] of out
 };
@@ -72,19 +85,14 @@ __device__ __forceinline__ i64 locate_line(const ScanLoop& loop, u32 line, int s
   return offset + line * loop.dim[loop.dims - 1].stride[side];
 }
 
-template <bool Packed, class A>
+template <class A>
 __device__ __forceinline__ void load_pack(const ScanLoop& loop, const char* p, int count,
                                           A (&x)[elements_of_pack(sizeof(A))]) {
   constexpr int E = elements_of_pack(sizeof(A));
-  if (Packed && count == E) {
+  if (count >= E) {
     const auto pack = *reinterpret_cast<const Pack<A, E>*>(p);
 #pragma unroll
     for (int i = 0; i < E; ++i) x[i] = pack.v[i];
-  } else if (!Packed && loop.converts && count > 0) {
-    i64 offset[E];
-#pragma unroll
-    for (int i = 0; i < E; ++i) offset[i] = min(i, count - 1) * loop.in_step;
-    load_converted<A, true>(p, offset, loop.dtype, x);
   } else {
 #pragma unroll
     for (int i = 0; i < E; ++i) {
@@ -92,11 +100,11 @@ __device__ __forceinline__ void load_pack(const ScanLoop& loop, const char* p, i
     }
   }
 }
-template <bool Packed, class A>
+template <class A>
 __device__ __forceinline__ void store_pack(const ScanLoop& loop, char* p, int count,
                                            const A (&x)[elements_of_pack(sizeof(A))]) {
   constexpr int E = elements_of_pack(sizeof(A));
-  if (Packed && count == E) {
+  if (count >= E) {
     Pack<A, E> pack;
 #pragma unroll
     for (int i = 0; i < E; ++i) pack.v[i] = x[i];
@@ -109,12 +117,67 @@ __device__ __forceinline__ void store_pack(const ScanLoop& loop, char* p, int co
   }
 }
 
+// load(From{}) for what is read, integers by their size.
+template <class A, class Load>
+__device__ __forceinline__ void for_input(const ScanLoop& loop, Load&& load) {
+  if (!loop.converts) return load(A());
+  const auto among = [&](auto... from) {
+    const auto on = [&](auto tag) {
+      using From = decltype(tag);
+      if constexpr (!ops::same_type_v<From, A>) {
+        if (loop.in_size == int(sizeof(From))) load(tag);
+      }
+    };
+    (on(from), ...);
+  };
+  if constexpr (ops::is_complex_v<A>) {
+    among(Complex<f32>(), Complex<f64>());
+  } else if constexpr (ops::is_float_v<A>) {
+    among(f16(), f32(), f64());
+  } else {
+    among(u8(), u16(), u32(), u64());
+  }
+}
+// An element of one that was read: integers have the signs that their dtype gives them.
+template <class A, class From>
+__device__ __forceinline__ A element_of(const ScanLoop& loop, From raw) {
+  const A x = converted<A, From>(raw);
+  if constexpr (std::is_integral_v<A> && sizeof(From) < sizeof(A)) {
+    return static_cast<A>(static_cast<std::make_signed_t<A>>(x << loop.upper_bits) >>
+                          loop.upper_bits);
+  } else {
+    return x;
+  }
+}
+
+// x[p][i] = the element at place(p, i), if `has` it.
+template <class A, class Place, class Has>
+__device__ __forceinline__ void read_elements(const ScanLoop& loop, Place&& place, Has&& has,
+                                              Part<A>& x) {
+  constexpr int E = elements_of_pack(sizeof(A));
+  for_input<A>(loop, [&](auto tag) {
+    using From = decltype(tag);
+    From raw[packs_of_thread][E] = {};
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        if (has(p, i)) raw[p][i] = *reinterpret_cast<const From*>(place(p, i));
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+      for (int i = 0; i < E; ++i) x[p][i] = element_of<A>(loop, raw[p][i]);
+    }
+  });
+}
+
 // x[i] = before and x[i].
 template <class Op, class A, int N>
 __device__ __forceinline__ void add_before(const Running<Op, A>& before, A (&x)[N]) {
-  if (!before.any) return;
 #pragma unroll
-  for (int i = 0; i < N; ++i) x[i] = Op::combine(before.value, x[i]);
+  for (int i = 0; i < N; ++i) x[i] = before.and_then(x[i]);
 }
 
 // How many of the `most` elements from `first` on a line has.
@@ -152,7 +215,8 @@ struct KeptTiles {
 
 // Passes the tiles of longer lines through blocks that ask for them. A block tells the total of a
 // tile, and keeps the tile until it has some more: the totals that stand before it should have
-// arrived then.
+// arrived then. It asks for the next one when it has heard what it waited for: no other block waits
+// for a tile that was given to one that waits itself.
 template <class Tile>
 __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& tile) {
   constexpr int kept = Tile::kept_tiles;
@@ -169,16 +233,55 @@ __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& til
       tile.read(turn, x);
       tile.scan(slot, x);
       __syncthreads();
-      if (threadIdx.x == 0) next = atomicAdd(loop.carries.turn, 1);
       tile.tell(turn, slot);
     }
 #pragma unroll
     for (int i = 1; i < kept; ++i) turns[i - 1] = turns[i];
     turns[kept - 1] = turn;
     slot = slot + 1 == kept ? 0 : slot + 1;
-    if (turns[0] == no_tile) continue;
-    if (turns[0] >= loop.turns) return;
-    tile.finish(turns[0], slot);
+    const bool finishes = turns[0] != no_tile;
+    if (finishes && turns[0] >= loop.turns) return;
+    if (finishes) tile.hear(turns[0]);
+    __syncthreads();
+    if (threadIdx.x == 0 && turn < loop.turns) next = atomicAdd(loop.carries.turn, 1);
+    if (finishes) tile.finish(turns[0], slot);
+  }
+}
+
+// A part, of which there are so many elements.
+template <class A>
+__device__ __forceinline__ void read_part(const ScanLoop& loop, const char* from, int count,
+                                          Part<A>& x) {
+  constexpr int E = elements_of_pack(sizeof(A));
+  read_elements(
+      loop, [&](int p, int i) { return from + (p * E + i) * loop.in_step; },
+      [&](int p, int i) { return p * E + i < count; }, x);
+}
+// Gives the part's total.
+template <class Op, class A>
+__device__ __forceinline__ A scan_part(Part<A>& x) {
+  constexpr int E = elements_of_pack(sizeof(A));
+#pragma unroll
+  for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+    for (int i = 1; i < E; ++i) x[p][i] = Op::combine(x[p][i - 1], x[p][i]);
+  }
+  return Op::combine(Op::combine(x[0][E - 1], x[1][E - 1]), Op::combine(x[2][E - 1], x[3][E - 1]));
+}
+// Adds what stands before a part in its row, and before the row.
+template <class Op, class A>
+__device__ __forceinline__ void add_to_part(Running<Op, A> in_row, const Running<Op, A>& row,
+                                            Part<A>& x) {
+  constexpr int E = elements_of_pack(sizeof(A));
+  const A both = Op::combine(x[0][E - 1], x[1][E - 1]);
+  const A last[] = {x[0][E - 1], x[2][E - 1]};
+#pragma unroll
+  for (int i = 0; i < packs_of_thread; ++i) {
+    Running<Op, A> pack = in_row;
+    if (i % 2 > 0) pack.then(last[i / 2]);
+    if (i == 1) in_row.then(both);
+    add_before(pack, x[i]);
+    add_before(row, x[i]);
   }
 }
 
@@ -198,80 +301,161 @@ __device__ __forceinline__ void scan_rows(Part<A>& x, int bits, A* rows) {
     if (threadIdx.x % warp_size == 0) rows[p * warps + threadIdx.x / warp_size] = packs.total;
   }
 }
-// Adds what stands before the rows; lane i knows it of row i. Rows whose number is a multiple of
-// 2^bits begin a line, unless something stands before all.
-template <class Op, class A>
-__device__ __forceinline__ void add_rows(A before, int bits, bool all, Part<A>& x) {
+// Adds what stands before the rows; lane i knows it of row i. `begins`(row): nothing does.
+template <class Op, class A, class Begins>
+__device__ __forceinline__ void add_rows(A before, Begins&& begins, Part<A>& x) {
 #pragma unroll
   for (int p = 0; p < packs_of_thread; ++p) {
     const int row = p * warps + threadIdx.x / warp_size;
-    const bool any = all || (row & ((1 << bits) - 1)) > 0;
-    add_before(Running<Op, A>{from_lane(before, row), any}, x[p]);
+    add_before(Running<Op, A>{from_lane(before, row), !begins(row)}, x[p]);
   }
 }
 
 // Lines of one tile or less, several of which share one.
 // Packed: packs are one load and one store each.
 template <class Op, class A, bool Packed>
-__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_blocks(sizeof(A)) +
+                                                                        (sizeof(A) < 4 ? 0 : 1)))
     scan_lines(const __grid_constant__ ScanLoop loop) {
   constexpr int E = elements_of_pack(sizeof(A));
   __shared__ __align__(16) unsigned char row_bytes[warp_size * sizeof(A)];
   A* const rows = reinterpret_cast<A*>(row_bytes);
-  const int packs_log2 = tile_log2 - loop.lines_log2;  // of a line
-  const int pack_bits = min(packs_log2, row_log2), row_bits = packs_log2 - pack_bits;
+  const int pack_bits = loop.row_packs_log2;
+  const u32 rows_of_line = loop.inner.divisor, lines = (1 << tile_log2 >> pack_bits) / rows_of_line;
   const auto place = [&](int p, int side, i64 step, i64& offset) {  // and how many it has
-    const int s = p * block_threads + threadIdx.x;
-    const u32 line = (blockIdx.x << loop.lines_log2) + (s >> packs_log2);
-    if (line >= loop.lines) return 0;
-    const i64 first = (s & ((1 << packs_log2) - 1)) * E;
+    const u32 s = p * block_threads + threadIdx.x, row = s >> pack_bits;
+    const u32 at = loop.inner.divide(row), line = blockIdx.x * lines + at;
+    if (at >= lines || line >= loop.lines) return 0;
+    const u32 pack = (row - at * rows_of_line) << pack_bits | (s & ((1 << pack_bits) - 1));
+    const int first = static_cast<int>(pack) * E;
     offset = locate_line(loop, line, side) + first * step;
-    return count_from(loop, first, E);
+    return static_cast<int>(loop.n) - first;
   };
   Part<A> x = {};
+  if constexpr (Packed) {
 #pragma unroll
-  for (int p = 0; p < packs_of_thread; ++p) {
-    i64 offset = 0;
-    const int count = place(p, 0, loop.in_step, offset);
-    load_pack<Packed>(loop, loop.in + offset, count, x[p]);
+    for (int p = 0; p < packs_of_thread; ++p) {
+      i64 offset = 0;
+      const int count = place(p, 0, loop.in_step, offset);
+      load_pack(loop, loop.in + offset, count, x[p]);
+    }
+  } else {
+    const char* in[packs_of_thread];
+    int count[packs_of_thread];
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      i64 offset = 0;
+      count[p] = place(p, 0, loop.in_step, offset);
+      in[p] = loop.in + offset;
+    }
+    read_elements(
+        loop, [&](int p, int i) { return in[p] + i * loop.in_step; },
+        [&](int p, int i) { return i < count[p]; }, x);
   }
   scan_rows<Op>(x, pack_bits, rows);
-  if (row_bits > 0) {
+  if (rows_of_line > 1) {
     __syncthreads();
-    const Blocks<Op, A> blocks(rows[threadIdx.x % warp_size], row_bits);
-    add_rows<Op>(blocks.after({}, 0, row_bits).value, row_bits, false, x);
+    const int lane = threadIdx.x % warp_size;
+    const int in_line = lane - loop.inner.divide(lane) * rows_of_line;
+    const A before = before_in_groups<Op>(rows[lane], in_line);
+    add_rows<Op>(before, [&](int row) { return from_lane(in_line, row) == 0; }, x);
   }
 #pragma unroll
   for (int p = 0; p < packs_of_thread; ++p) {
     i64 offset = 0;
-    const int count = place(p, 1, loop.out_step, offset);
-    store_pack<Packed>(loop, loop.out + offset, count, x[p]);
+    const int stored = place(p, 1, loop.out_step, offset);
+    char* const out = loop.out + offset;
+    if constexpr (Packed) {
+      store_pack(loop, out, stored, x[p]);
+    } else {
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        if (i < stored) *reinterpret_cast<A*>(out + i * loop.out_step) = x[p][i];
+      }
+    }
   }
 }
 
+// A warp has some rows, and each of its threads packs that follow each other; memory is read and
+// written by neighbouring threads at neighbouring packs or, where they are not aligned, elements.
+// What the threads exchange for that goes through the kept tiles.
 template <class Op, class A, bool Packed>
 struct LineTile {
-  static constexpr int E = elements_of_pack(sizeof(A)), step = block_threads * E;
+  static constexpr int E = elements_of_pack(sizeof(A)), warp_packs = warp_size * packs_of_thread;
+  static constexpr int row_bits = row_log2 - packs_of_thread_log2;  // of the parts of a row
   static constexpr int kept_tiles = kept_lines;
   using Items = Part<A>;
+  using Kept = Pack<A, E>;
   const ScanLoop& loop;
-  KeptTiles<A> kept;
+  Kept* kept;
   A* rows;  // of each slot
   A* table;
 
-  __device__ __forceinline__ void read(u32 turn, Part<A>& x) const {
+  static __device__ __forceinline__ int lane() { return threadIdx.x % warp_size; }
+  static __device__ __forceinline__ int warp() { return threadIdx.x / warp_size; }
+  // Pack k of the warp's, spread over the banks whether threads have one or some in turn.
+  __device__ __forceinline__ Kept& pack(int slot, int k) const {
+    return kept[(slot * warps + warp()) * warp_packs + (k ^ (k >> 3 & 3))];
+  }
+  __device__ __forceinline__ A& element(int slot, int e) const {
+    return pack(slot, e / E).v[e % E];
+  }
+  // Where the thread's first element is, and how many follow in the line.
+  __device__ __forceinline__ i64 place(u32 turn, int side, i64 step, int& left) const {
     const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
-    const i64 first = ((i64(tile) << tile_log2) + threadIdx.x) * E;
-    const char* const in = loop.in + locate_line(loop, line, 0) + first * loop.in_step;
+    const i64 first =
+        ((i64(tile) << tile_log2) + warp() * warp_packs) * E + lane() * (Packed ? E : 1);
+    left = static_cast<int>(min(loop.n - first, i64(warp_packs * E)));
+    return locate_line(loop, line, side) + first * step;
+  }
+  __device__ __forceinline__ void read(u32 turn, Part<A>& x) const {
+    int left;
+    const char* const in = loop.in + place(turn, 0, loop.in_step, left);
+    if constexpr (Packed) {
 #pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
-      const int count = count_from(loop, first + p * step, E);
-      load_pack<Packed>(loop, in + p * step * loop.in_step, count, x[p]);
+      for (int p = 0; p < packs_of_thread; ++p) {
+        const int e = p * warp_size * E;
+        load_pack(loop, in + e * loop.in_step, left - e, x[p]);
+      }
+    } else {
+      read_elements(
+          loop, [&](int p, int i) { return in + (p * E + i) * warp_size * loop.in_step; },
+          [&](int p, int i) { return (p * E + i) * warp_size < left; }, x);
     }
   }
   __device__ __forceinline__ void scan(int slot, Part<A>& x) const {
-    scan_rows<Op>(x, row_log2, rows + slot * warp_size);
-    kept.keep(slot, x);
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      if constexpr (Packed) {
+        Kept mine;
+#pragma unroll
+        for (int i = 0; i < E; ++i) mine.v[i] = x[p][i];
+        pack(slot, p * warp_size + lane()) = mine;
+      } else {
+#pragma unroll
+        for (int i = 0; i < E; ++i) element(slot, (p * E + i) * warp_size + lane()) = x[p][i];
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      const Kept mine = pack(slot, lane() * packs_of_thread + p);
+#pragma unroll
+      for (int i = 0; i < E; ++i) x[p][i] = mine.v[i];
+    }
+    const Blocks<Op, A> parts(scan_part<Op>(x), row_bits);
+    add_to_part<Op, A>(parts.after({}, 0, row_bits), {}, x);
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      Kept mine;
+#pragma unroll
+      for (int i = 0; i < E; ++i) mine.v[i] = x[p][i];
+      pack(slot, lane() * packs_of_thread + p) = mine;
+    }
+    if (lane() % (1 << row_bits) == 0) {
+      rows[slot * warp_size + warp() * packs_of_thread + (lane() >> row_bits)] = parts.total;
+    }
   }
   __device__ __forceinline__ void tell(u32 turn, int slot) const {
     if (threadIdx.x / warp_size < warps - 1) return;
@@ -279,35 +463,51 @@ struct LineTile {
     const Blocks<Op, A> blocks(rows[slot * warp_size + threadIdx.x % warp_size], row_log2);
     cuda::tell<Op, line_group_log2>(loop.carries, line, true, tile, blocks.total);
   }
+  __device__ __forceinline__ void hear(u32 turn) const {
+    const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
+    cuda::hear<Op, line_group_log2, 1>(loop.carries, line, loop.lines, 0, tile, table);
+  }
   __device__ __forceinline__ void finish(u32 turn, int slot) const {
     const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
-    hear<Op, line_group_log2, 1>(loop.carries, line, loop.lines, 0, tile, table);
-    __syncthreads();
     const Blocks<Op, A> blocks(rows[slot * warp_size + threadIdx.x % warp_size], row_log2);
     const A before = blocks.after(before_tile<Op>(tile, table, 0), 0, row_log2).value;
-    const i64 first = ((i64(tile) << tile_log2) + threadIdx.x) * E;
-    char* const out = loop.out + locate_line(loop, line, 1) + first * loop.out_step;
-    Part<A> x;
-    kept.get(slot, x);
-    add_rows<Op>(before, row_log2, tile > 0, x);
+    int left;
+    char* const out = loop.out + place(turn, 1, loop.out_step, left);
 #pragma unroll
     for (int p = 0; p < packs_of_thread; ++p) {
-      const int count = count_from(loop, first + p * step, E);
-      store_pack<Packed>(loop, out + p * step * loop.out_step, count, x[p]);
+      const int row = warp() * packs_of_thread + p;
+      const Running<Op, A> row_before{from_lane(before, row), tile > 0 || row > 0};
+      A x[E];
+      if constexpr (Packed) {
+        const Kept mine = pack(slot, p * warp_size + lane());
+#pragma unroll
+        for (int i = 0; i < E; ++i) x[i] = mine.v[i];
+        add_before(row_before, x);
+        const int e = p * warp_size * E;
+        store_pack(loop, out + e * loop.out_step, left - e, x);
+      } else {
+#pragma unroll
+        for (int i = 0; i < E; ++i) x[i] = element(slot, (p * E + i) * warp_size + lane());
+        add_before(row_before, x);
+#pragma unroll
+        for (int i = 0; i < E; ++i) {
+          const int e = (p * E + i) * warp_size;
+          if (e < left) *reinterpret_cast<A*>(out + e * loop.out_step) = x[i];
+        }
+      }
     }
   }
 };
 template <class Op, class A, bool Packed>
-__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
     pass_lines(const __grid_constant__ ScanLoop loop) {
   using Tile = LineTile<Op, A, Packed>;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
   __shared__ __align__(16) unsigned char row_bytes[kept_lines * warp_size * sizeof(A)];
   __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * sizeof(A)];
-  pass_tiles(loop, Tile{loop,
-                        {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
-                        reinterpret_cast<A*>(row_bytes),
-                        reinterpret_cast<A*>(table_bytes)});
+  pass_tiles(loop, Tile{loop, reinterpret_cast<typename Tile::Kept*>(kept_bytes),
+                        reinterpret_cast<A*>(row_bytes), reinterpret_cast<A*>(table_bytes)});
 }
 
 // ---- lines beside each other --------------------------------------------------------------------
@@ -358,33 +558,13 @@ struct ColumnTile {
     offset = locate_line(loop, line, side) + first * step;
     return count_from(loop, first, each);
   }
-  // A part from p on, of which there are so many elements.
-  __device__ __forceinline__ void read_part(const char* p, int count, Part<A>& x) const {
-    if (count == each && !loop.converts) {
-#pragma unroll
-      for (int i = 0; i < each; ++i, p += loop.in_step) {
-        x[i / E][i % E] = *reinterpret_cast<const A*>(p);
-      }
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < packs_of_thread; ++i, p += E * loop.in_step) {
-      load_pack<false>(loop, p, min(count - i * E, E), x[i]);
-    }
-  }
   __device__ __forceinline__ void read(u32 turn, Part<A>& x) const {
     i64 offset = 0;
     const int count = place(turn, 0, loop.in_step, offset);
-    read_part(loop.in + offset, count, x);
+    read_part(loop, loop.in + offset, count, x);
   }
   __device__ __forceinline__ void scan_packs(int slot, Part<A>& x) const {
-#pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
-#pragma unroll
-      for (int i = 1; i < E; ++i) x[p][i] = Op::combine(x[p][i - 1], x[p][i]);
-    }
-    totals[slot * slots + at.slot] =
-        Op::combine(Op::combine(x[0][E - 1], x[1][E - 1]), Op::combine(x[2][E - 1], x[3][E - 1]));
+    totals[slot * slots + at.slot] = scan_part<Op>(x);
   }
   __device__ __forceinline__ Blocks<Op, A> blocks(int slot) const {
     return Blocks<Op, A>(totals[slot * slots + at.turned_slot], at.parts_log2);
@@ -399,14 +579,17 @@ struct ColumnTile {
     const bool speaks = at.turned_part < 1 << column_group_log2 && line < loop.lines;
     cuda::tell<Op, column_group_log2>(loop.carries, line, speaks, tile, blocks(slot).total);
   }
-  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+  __device__ __forceinline__ void hear(u32 turn) const {
     u32 tile;
     const u32 first = first_line(turn, tile);
     // So many totals at once as a thread has when there are 2^15 tiles.
     constexpr int at_once = sizeof(A) > 8 ? 2 : sizeof(A) > 4 ? 3 : 5;
-    hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2, tile,
-                                         table);
-    __syncthreads();
+    cuda::hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2,
+                                               tile, table);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    u32 tile;
+    first_line(turn, tile);
     scan_parts(slot, before_tile<Op>(tile, table + at.turned_line, loop.lines_log2));
     __syncthreads();
     Part<A> x;
@@ -422,28 +605,12 @@ struct ColumnTile {
   }
   // `begins`: the tile begins its line.
   __device__ __forceinline__ void store_part(char* p, int count, bool begins, Part<A>& x) const {
-    Running<Op, A> in_row{inside[at.slot], (at.part & ((1 << at.row_bits) - 1)) > 0};
+    const Running<Op, A> in_row{inside[at.slot], (at.part & ((1 << at.row_bits) - 1)) > 0};
     const Running<Op, A> row{before[at.slot], !begins || at.part >> at.row_bits > 0};
-    const A both = Op::combine(x[0][E - 1], x[1][E - 1]);
-    const A last[] = {x[0][E - 1], x[2][E - 1]};
+    add_to_part<Op>(in_row, row, x);
 #pragma unroll
-    for (int i = 0; i < packs_of_thread; ++i) {
-      Running<Op, A> pack = in_row;
-      if (i % 2 > 0) pack.then(last[i / 2]);
-      if (i == 1) in_row.then(both);
-      add_before(pack, x[i]);
-      add_before(row, x[i]);
-    }
-    if (count == each) {
-#pragma unroll
-      for (int i = 0; i < each; ++i, p += loop.out_step) {
-        *reinterpret_cast<A*>(p) = x[i / E][i % E];
-      }
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < packs_of_thread; ++i, p += E * loop.out_step) {
-      store_pack<false>(loop, p, min(count - i * E, E), x[i]);
+    for (int i = 0; i < each; ++i) {
+      if (i < count) *reinterpret_cast<A*>(p + i * loop.out_step) = x[i / E][i % E];
     }
   }
   __device__ __forceinline__ void store(u32 turn, u32 tile, Part<A>& x) const {
@@ -455,7 +622,8 @@ struct ColumnTile {
 
 // Lines of one tile.
 template <class Op, class A>
-__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
     scan_columns(const __grid_constant__ ScanLoop loop) {
   constexpr int slots = 2 * block_threads;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
@@ -474,7 +642,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
 // Lines of several tiles, enough of them for all blocks: a block goes along its own, and reads one
 // tile ahead.
 template <class Op, class A>
-__global__ void __launch_bounds__(block_threads, walking_blocks)
+__global__ void __launch_bounds__(block_threads, resident_blocks_of(block_threads, walking_blocks))
     walk_columns(const __grid_constant__ ScanLoop loop) {
   constexpr int slots = block_threads + warp_size;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
@@ -495,14 +663,14 @@ __global__ void __launch_bounds__(block_threads, walking_blocks)
   i64 left = line < loop.lines ? loop.n - tile.at.part * tile.each : 0;
   const auto count = [&] { return static_cast<int>(max(i64(0), min(i64(tile.each), left))); };
   Part<A> x = {};
-  tile.read_part(in, count(), x);
+  read_part(loop, in, count(), x);
   for (i64 rest = loop.n, along = 0;; ++along) {
     const int stored = count();
     Part<A> ahead = {};
     rest -= length;
     left -= length;
     in += length * loop.in_step;
-    if (rest > 0) tile.read_part(in, count(), ahead);
+    if (rest > 0) read_part(loop, in, count(), ahead);
     tile.scan_packs(0, x);
     __syncthreads();
     const u32 turn = static_cast<u32>(along);
@@ -521,8 +689,132 @@ __global__ void __launch_bounds__(block_threads, walking_blocks)
   }
 }
 
+// So many lines that each thread goes along those of a pack. Packed: the packs of memory are its
+// own; otherwise threads of a warp hand their neighbours what stands in those.
+template <class Op, class A, bool Packed>
+__global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_threads, resident_alone))
+    scan_alone(const __grid_constant__ ScanLoop loop) {
+  constexpr int Across = pack_bytes / sizeof(A);
+  constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
+  constexpr int row_bits = row_log2 - packs_of_thread_log2;
+  extern __shared__ __align__(16) unsigned char alone_bytes[];
+  A* const table = reinterpret_cast<A*>(alone_bytes) + threadIdx.x * Across;
+  const int lane = threadIdx.x % warp_size;
+  const u32 warp = blockIdx.x * (alone_threads / warp_size) + threadIdx.x / warp_size;
+  const u32 outer = loop.inner.divide(warp), inner_size = loop.dim[0].size.divisor;
+  const int column = ((warp - outer * loop.inner.divisor) * warp_size + lane) * Across;
+  if (outer * inner_size >= loop.lines) return;
+  const int own = int(inner_size) - column;
+  const char* in = loop.in + locate_line(loop, outer * inner_size, 0) + i64(column) * sizeof(A);
+  char* out = loop.out + locate_line(loop, outer * inner_size, 1) + i64(column) * sizeof(A);
+  A blocks[row_bits][Across];  // of the row's parts
+  Running<Op, A> row[Across];
+  u32 part = 0;
+  for (i64 left = loop.n; left > 0; left -= each, ++part) {
+    const int count = static_cast<int>(min(i64(each), left));
+    Part<A> x[Across] = {};
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const char* const p = in + i * loop.in_step;
+      if constexpr (Packed) {
+        Pack<A, Across> pack{};
+        if (i < count && own > 0) pack = *reinterpret_cast<const Pack<A, Across>*>(p);
+#pragma unroll
+        for (int l = 0; l < Across; ++l) x[l][i / E][i % E] = pack.v[l];
+      } else {
+#pragma unroll
+        for (int l = 0; l < Across; ++l) {
+          if (i < count && l < own) x[l][i / E][i % E] = reinterpret_cast<const A*>(p)[l];
+        }
+      }
+    }
+    const u32 at = part % (1 << row_bits);
+    A total[Across];
+#pragma unroll
+    for (int l = 0; l < Across; ++l) {
+      total[l] = scan_part<Op>(x[l]);
+      Running<Op, A> in_row;
+#pragma unroll
+      for (int d = row_bits - 1; d >= 0; --d) {
+        if (at >> d & 1) in_row.then(blocks[d][l]);
+      }
+      add_to_part<Op>(in_row, row[l], x[l]);
+    }
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      if (i >= count) continue;
+      A* const to = reinterpret_cast<A*>(out + i * loop.out_step);
+      if constexpr (Packed) {
+        Pack<A, Across> pack;
+#pragma unroll
+        for (int l = 0; l < Across; ++l) pack.v[l] = x[l][i / E][i % E];
+        if (own > 0) *reinterpret_cast<Pack<A, Across>*>(to) = pack;
+      } else {
+        static_assert(Across == 4);
+        // The pack of memory that the thread's first element is in: what stands there before it is
+        // its neighbour's.
+        const int shift = int(reinterpret_cast<u64>(to) / sizeof(A) % Across);
+        A y[7];
+#pragma unroll
+        for (int l = 1; l < 4; ++l) {
+          y[l - 1] = from_lane(x[l][i / E][i % E], max(lane - 1, 0));
+        }
+#pragma unroll
+        for (int l = 0; l < 4; ++l) y[3 + l] = x[l][i / E][i % E];
+        A z[6];
+#pragma unroll
+        for (int l = 0; l < 6; ++l) z[l] = shift & 1 ? y[l] : y[l + 1];
+        Pack<A, 4> pack;
+#pragma unroll
+        for (int l = 0; l < 4; ++l) pack.v[l] = shift & 2 ? z[l] : z[l + 2];
+        A* const from = to - shift;
+        const int begin = lane == 0 ? shift : 0, end = own + shift;
+        if (begin == 0 && end >= 4) {
+          *reinterpret_cast<Pack<A, 4>*>(from) = pack;
+        } else {
+#pragma unroll
+          for (int l = 0; l < 4; ++l) {
+            if (l >= begin && l < end) from[l] = pack.v[l];
+          }
+        }
+        if (lane == warp_size - 1) {
+#pragma unroll
+          for (int l = 1; l < 4; ++l) {
+            if (l >= 4 - shift && l < own) to[l] = x[l][i / E][i % E];
+          }
+        }
+      }
+    }
+    in += each * loop.in_step;
+    out += each * loop.out_step;
+    bool ends = true;
+#pragma unroll
+    for (int d = 0; d < row_bits; ++d) {
+      if (!ends) continue;
+      ends = at >> d & 1;
+#pragma unroll
+      for (int l = 0; l < Across; ++l) {
+        if (ends) {
+          total[l] = Op::combine(blocks[d][l], total[l]);
+        } else {
+          blocks[d][l] = total[l];
+        }
+      }
+    }
+    if (ends) {
+#pragma unroll
+      for (int l = 0; l < Across; ++l) {
+        constexpr int step_log2 = alone_log2 + (Across > 1) + (Across > 2);
+        walk_on<Op>(part >> row_bits, total[l], table + l, step_log2);
+        row[l] = before_tile<Op>((part >> row_bits) + 1, table + l, step_log2);
+      }
+    }
+  }
+}
+
 template <class Op, class A>
-__global__ void __launch_bounds__(block_threads, resident_blocks(sizeof(A)))
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
     pass_columns(const __grid_constant__ ScanLoop loop) {
   constexpr int slots = block_threads + warp_size;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
@@ -628,13 +920,16 @@ struct BandTile {
     cuda::tell<Op, column_group_log2>(loop.carries, first + turned_line() + min(mine, across - 1),
                                       mine < across, tile, total);
   }
-  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+  __device__ __forceinline__ void hear(u32 turn) const {
     constexpr int at_once = 5;
     u32 tile;
     const u32 first = first_line(turn, tile);
-    hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2, tile,
-                                         table);
-    __syncthreads();
+    cuda::hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2,
+                                               tile, table);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    u32 tile;
+    first_line(turn, tile);
 #pragma unroll
     for (int l = 0; l < across; ++l) {
       const int at = turned_line() + l;
@@ -671,8 +966,7 @@ struct BandTile {
         Across x = pack_at(i);
 #pragma unroll
         for (int l = 0; l < across; ++l) {
-          if (pack[l].any) x.v[l] = Op::combine(pack[l].value, x.v[l]);
-          if (row[l].any) x.v[l] = Op::combine(row[l].value, x.v[l]);
+          x.v[l] = row[l].and_then(pack[l].and_then(x.v[l]));
         }
         if (i < count) *reinterpret_cast<Across*>(loop.out + offset + i * loop.out_step) = x;
       }
@@ -680,7 +974,8 @@ struct BandTile {
   }
 };
 template <class Op, class A>
-__global__ void __launch_bounds__(BandTile<Op, A>::most_threads, resident_bands)
+__global__ void __launch_bounds__(BandTile<Op, A>::most_threads,
+                                  resident_blocks_of(BandTile<Op, A>::most_threads, resident_bands))
     pass_bands(const __grid_constant__ ScanLoop loop) {
   using Tile = BandTile<Op, A>;
   constexpr int slots = Tile::pitch << band_lines_log2;
@@ -698,11 +993,18 @@ __global__ void __launch_bounds__(BandTile<Op, A>::most_threads, resident_bands)
 
 // The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
-const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks, bool bands) {
+const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks, bool bands,
+                        bool alone) {
   const auto kernel = [&](auto zero) {
     using A = decltype(zero);
     if constexpr (sizeof(A) >= 4 && !ops::is_complex_v<A>) {
       if (bands) return reinterpret_cast<const void*>(&pass_bands<Op, A>);
+    }
+    if constexpr (sizeof(A) == 4) {
+      if (alone) {
+        return packed ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
+                      : reinterpret_cast<const void*>(&scan_alone<Op, A, false>);
+      }
     }
     return columns  ? walks    ? reinterpret_cast<const void*>(&walk_columns<Op, A>)
                       : passes ? reinterpret_cast<const void*>(&pass_columns<Op, A>)
@@ -738,11 +1040,6 @@ const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool wa
   }
 }
 
-// Dtypes that the kernels convert to `to` as they read.
-bool is_converted(DType from, DType to) {
-  return is_floating(from) == is_floating(to) && is_complex(from) == is_complex(to);
-}
-
 }  // namespace
 
 void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out) {
@@ -759,7 +1056,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     return scan(product, in, axis, false,
                 part_along(out, axis, 1, out.layout->shape[axis] - 1, rest));
   }
-  const bool converts = in.dtype != out.dtype;
+  const int in_size = itemsize(in.dtype), size = itemsize(out.dtype);
+  const bool integral = !is_floating(in.dtype) && !is_floating(out.dtype);
+  // Integers of one size wrap around alike.
+  const bool converts = in.dtype != out.dtype && !(integral && in_size == size);
   if ((converts && !is_converted(in.dtype, out.dtype)) || !has_aligned_elements(in)) {
     const Array cast = scratch_in_order(out.dtype, *out.layout);
     copy(in, cast);
@@ -791,7 +1091,6 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     }
     return;
   }
-  const int in_size = itemsize(in.dtype), size = itemsize(out.dtype);
   const int elements = elements_of_pack(size);
   const bool columns =
       lines > 1 && detail::magnitude(kept.stride[1].back()) < detail::magnitude(out_step);
@@ -801,7 +1100,11 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   ScanLoop loop;
   const std::int64_t sms = properties().multiprocessors;
   std::int64_t tiles, groups;  // of a line; of lines
+  std::int64_t rows = 1;       // of lines that share a tile
   bool walks = false;
+  // Whether threads go along lines alone, how many warps have a row, and whether in whole packs.
+  bool alone = false, alone_packed = false;
+  std::int64_t row_chunks = 0;
   if (columns) {
     const std::int64_t parts = (n - 1) / (packs_of_thread * elements) + 1;
     const auto cut = [&](int together_log2) {
@@ -811,18 +1114,46 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
       groups = ((lines - 1) >> loop.lines_log2) + 1;
       tiles = ((parts - 1) >> parts_log2) + 1;
     };
-    // Blocks walk where they keep the device busy: all at once, or in many rounds.
-    for (int together = most_lines_log2; !walks && together >= least_lines_log2; --together) {
-      cut(together);
-      const std::int64_t at_once = sms * walking_blocks;
-      walks = tiles > 1 && ((2 * groups >= 3 * sms && groups <= at_once) || groups >= 6 * at_once);
+    // Whether rows of lines begin at multiples of so many elements.
+    const auto begin_at = [&](std::int64_t of) {
+      bool all = is_aligned_to(in.data + kept.base[0] * size, of * size) &&
+                 is_aligned_to(out.data + kept.base[1] * size, of * size) && in_step % of == 0 &&
+                 out_step % of == 0;
+      for (int d = 0; d + 1 < kept.ndim(); ++d) {
+        all &= kept.stride[0][d] % of == 0 && kept.stride[1][d] % of == 0;
+      }
+      return all;
+    };
+    // Where they begin within sectors, warps share the more sectors the less of a row they have.
+    if (size == 4 && !converts && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
+        !begin_at(sector_bytes / size)) {
+      const std::int64_t inner = kept.size.back(), chunk = warp_size * elements;  // of a warp
+      const std::int64_t chunks = (inner - 1) / chunk + 1;
+      alone = lines >= sms * least_alone * elements && 10 * inner >= 7 * chunk * chunks;
+      if (alone) {
+        alone_packed = begin_at(elements) && inner % elements == 0;
+        row_chunks = chunks;
+      }
     }
-    if (!walks) cut(log2_of(std::clamp(column_bytes / size, 1 << least_lines_log2, warp_size)));
+    if (alone) {
+      groups = (lines / kept.size.back() * row_chunks - 1) / (alone_threads / warp_size) + 1;
+      tiles = 1;
+    } else {
+      // Blocks walk where they keep the device busy: all at once, or in many rounds.
+      for (int together = most_lines_log2; !walks && together >= least_lines_log2; --together) {
+        cut(together);
+        const std::int64_t at_once = sms * walking_blocks;
+        walks =
+            tiles > 1 && ((2 * groups >= 3 * sms && groups <= at_once) || groups >= 6 * at_once);
+      }
+      if (!walks) cut(log2_of(std::clamp(column_bytes / size, 1 << least_lines_log2, warp_size)));
+    }
   } else {
     const std::int64_t packs = (n - 1) / elements + 1;
-    loop.lines_log2 = tile_log2 - std::min(log2_of(packs), tile_log2);
-    groups = ((lines - 1) >> loop.lines_log2) + 1;
     tiles = ((packs - 1) >> tile_log2) + 1;
+    loop.row_packs_log2 = std::min(log2_of(packs), row_log2);
+    rows = ((packs - 1) >> loop.row_packs_log2) + 1;
+    groups = tiles > 1 ? lines : (lines - 1) / ((1 << tile_log2 >> loop.row_packs_log2) / rows) + 1;
   }
   const bool passes = tiles > 1 && !walks;
   const int across_log2 =
@@ -836,7 +1167,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
                      most_band_bytes + band_table_bytes <=
                          static_cast<std::int64_t>(properties().shared_bytes_opt_in) &&
                      !is_complex(out.dtype) && kept.ndim() == 1 && lines * size <= band_bytes &&
-                     1 << across_log2 >= 2 * elements &&
+                     (1 << across_log2 >= 2 * elements || lines == elements) &&
                      in_packs(in.data + kept.base[0] * in_size, kept.stride[0][0], in_step) &&
                      in_packs(out.data + kept.base[1] * size, kept.stride[1][0], out_step);
   if (bands) {
@@ -856,9 +1187,13 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   loop.in_step = in_step * in_size;
   loop.out_step = out_step * size;
   loop.lines = static_cast<u32>(lines);
-  loop.inner = Divisor(static_cast<u32>(columns ? groups : tiles));
-  loop.dtype = in.dtype;
+  loop.inner = Divisor(static_cast<u32>(alone     ? row_chunks
+                                        : columns ? groups
+                                        : passes  ? tiles
+                                                  : rows));
   loop.converts = converts;
+  loop.in_size = in_size;
+  loop.upper_bits = kind(in.dtype) == Kind::signed_ ? 8 * std::max(size - in_size, 0) : 0;
   bool packed = !converts && in_step == 1 && out_step == 1 &&
                 is_aligned_to(loop.in, elements * size) && is_aligned_to(loop.out, elements * size);
   loop.dims = kept.ndim();
@@ -870,29 +1205,32 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     packed &= kept.size[from] == 1 ||
               (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
+  if (alone) packed = alone_packed;
   const void* const kernel =
-      product ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands)
-              : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands);
+      product ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands, alone)
+              : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands, alone);
   void* arguments[] = {&loop};
   std::int64_t blocks = groups;
   int kept_bytes = 0, threads = block_threads;
-  // The attribute is the kernel's, which other threads launch, too: the same for each of them.
-  const auto keep_tiles = [&](int bytes, int most_bytes, std::int64_t resident) {
+  const char* const verb = product ? "cumulative_prod" : "cumulative_sum";
+  const auto keep_tiles = [&](int bytes, std::int64_t resident) {
     kept_bytes = bytes;
     blocks = std::min(groups * tiles, sms * resident);
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes),
-          "cudaFuncSetAttribute");
+    allow_shared_bytes(kernel, static_cast<std::size_t>(bytes), verb);
   };
-  if (bands) {
+  if (alone) {
+    threads = alone_threads;
+    const std::int64_t line_rows = (n - 1) / (warp_size * elements) + 1;
+    kept_bytes = static_cast<int>((log2_of(line_rows) + 1) * alone_threads * pack_bytes);
+  } else if (bands) {
     const int narrower_log2 = band_lines_log2 - loop.lines_log2;
     threads = (warp_size << loop.lines_log2) / elements;
-    keep_tiles(kept_bands * threads * packs_of_thread * elements * pack_bytes, most_band_bytes,
+    keep_tiles(kept_bands * threads * packs_of_thread * elements * pack_bytes,
                std::int64_t{resident_bands} << narrower_log2);
   } else if (passes) {
     const int bytes = (columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size;
-    keep_tiles(bytes, bytes, resident_blocks(size));
+    keep_tiles(bytes, resident_blocks(size));
   }
-  const char* const verb = product ? "cumulative_prod" : "cumulative_sum";
   launch(kernel, static_cast<unsigned>(blocks), arguments, static_cast<std::size_t>(kept_bytes),
          verb, static_cast<unsigned>(threads));
 }

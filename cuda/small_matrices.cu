@@ -897,13 +897,6 @@ bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0
   const void* const kernel =
       is_block ? reinterpret_cast<const void*>(&each_matrix<Factorisation, T, true>)
                : reinterpret_cast<const void*>(&each_matrix<Factorisation, T, false>);
-  if (static_cast<std::size_t>(bytes) > properties().shared_bytes_per_block) {
-    // All that there is, since the attribute is the kernel's: other threads launch it, too, for
-    // matrices of other sizes.
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(properties().shared_bytes_opt_in)),
-          verb);
-  }
   // From 32 a side on a warp has one pair of columns of a rotation, or two.
   const int threads = !is_block      ? 32 * teams_of_a_block
                       : of_block > 0 ? of_block
@@ -913,9 +906,8 @@ bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0
   constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
   const auto blocks = static_cast<unsigned>(std::min((job.count - 1) / teams + 1, most_blocks));
   void* arguments[] = {&job};
-  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(static_cast<unsigned>(threads)), arguments,
-                         static_cast<std::size_t>(bytes), stream()),
-        verb);
+  launch(kernel, blocks, arguments, static_cast<std::size_t>(bytes), verb,
+         static_cast<unsigned>(threads));
   return true;
 }
 

@@ -974,7 +974,7 @@ template <class M>
 inline constexpr int kept_steps = 10;
 
 template <class M>
-__global__ void __launch_bounds__(many_threads, many_blocks)
+__global__ void __launch_bounds__(many_threads, resident_blocks_of(many_threads, many_blocks))
     search_many(const M* sorted, u32 n, const M* values, i64 count, i64* out, bool right) {
   __shared__ __align__(16) unsigned char kept_bytes[((1 << kept_steps<M>)-1) * sizeof(M)];
   M* const kept = reinterpret_cast<M*>(kept_bytes);
@@ -1094,7 +1094,7 @@ struct Membership {
 };
 
 template <class U>
-__global__ void __launch_bounds__(many_threads, many_blocks)
+__global__ void __launch_bounds__(many_threads, resident_blocks_of(many_threads, many_blocks))
     find_members(const __grid_constant__ Membership m) {
   extern __shared__ __align__(16) unsigned char tree_bytes[];
   U* const tree = reinterpret_cast<U*>(tree_bytes);

@@ -1,5 +1,7 @@
 """Copies by way of each kernel, compared with NumPy: steps, transposes, joins, ranges."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,21 @@ def test_large_permutations(dtype, order):
     expected = np.ascontiguousarray(a.transpose(order))
     result = np.asarray(xp.asarray(xp.permute_dims(xp.asarray(a), order), copy=True))
     assert np.array_equal(result, expected)
+
+
+# Short sides too, of which several make a row of a tile.
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("shape", [(21, 19, 23, 25), (5, 160, 9, 33), (67, 8, 3, 129)])
+def test_permutations_of_odd_sides(dtype, shape):
+    a = counted(shape, dtype)
+    x = xp.asarray(a)
+    views = [np.s_[:], np.s_[1:, :, :-1, 1:], np.s_[:, ::-1, :, ::-1], np.s_[::2, :, :, ::2]]
+    for order in itertools.permutations(range(4)):
+        for view in views:
+            expected = np.ascontiguousarray(a[view].transpose(order))
+            permuted = xp.permute_dims(x[view], order)
+            result = np.asarray(xp.reshape(permuted, (-1,)))
+            assert np.array_equal(result, expected.ravel()), (order, view)
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)

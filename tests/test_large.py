@@ -94,6 +94,16 @@ class TestCopies:
         same(ours(b.T).copy(), b.T)
 
     @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_one_element(self, dtype):
+        a = whole((-1, 4099), dtype)
+        same(xp.full(a.shape, 77, dtype=getattr(xp, dtype)), np.full(a.shape, 77, dtype))
+        for columns in (slice(3, None), slice(None, -2)):
+            x, expected = ours(a.copy()), a.copy()
+            x[:, columns] = 77
+            expected[:, columns] = 77
+            same(x, expected)
+
+    @pytest.mark.parametrize("dtype", SIZES)
     def test_of_an_array_to_its_own_transpose(self, dtype):
         a = square(dtype)
         x = ours(a.copy())

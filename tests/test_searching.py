@@ -47,6 +47,17 @@ def test_extremes_of_large_arrays(dtype, shape):
         check_extremes(a[::-1], axis, True)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_the_first_of_equal_bytes_in_rows_and_columns_that_begin_anywhere(dtype):
+    info = np.iinfo(dtype)
+    line = Draw(8).numpy.choice([info.min, info.max], 300_000, p=[0.99, 0.01]).astype(dtype)
+    for n in (16, 17, 111, 405, 1677):
+        rows = line[: line.size // n * n].reshape(-1, n)
+        for a in (rows, rows[:, 1:], rows[:, 5:-3], np.full((700, n), info.min, dtype)[:, 3:]):
+            check_extremes(a, 1, False)
+            check_extremes(a, 0, False)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_first_nan_is_an_extreme(dtype):
     for n in (1, 9, 64, 1000, 700_001):

@@ -131,6 +131,26 @@ def test_lines_that_are_nearly_in_order(dtype):
             check(swapped, 0, descending)
 
 
+@pytest.mark.parametrize("dtype", ["uint32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("n", [4100, 40_000])
+def test_lines_whose_samples_mislead(dtype, n):
+    info = np.iinfo(dtype) if "int" in dtype else np.finfo(dtype)
+    rng = np.random.default_rng(n)
+    period = (n - 1) // 31  # of samples at equal distances
+    mostly_greatest = np.full(n, info.max, dtype)
+    mostly_greatest[1::period] = 0
+    for a in (
+        (np.arange(n) % period).astype(dtype),
+        (np.arange(n) % period * 8 + rng.integers(0, 8, n)).astype(dtype),
+        mostly_greatest,
+        np.full(n, info.max, dtype),
+        rng.integers(0, 2, n).astype(dtype),
+        np.sort(rng.integers(0, n, n)).astype(dtype),
+    ):
+        for descending in (False, True):
+            check(a, 0, descending)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint64", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("n", [48, 70, 1024, 4100, 100_000])
 def test_lines_with_a_pattern(dtype, n):

@@ -758,7 +758,10 @@ class BlockLoop {
             if (loop_.constant_[k]) continue;
             const char* p = static_cast<const char*>(in[k]);
             const std::int64_t bytes = m * itemsize(loop_.operands_[k].kernel);
-            if (in_rows_[k]) fetch(p + bytes, bytes);
+            if (in_rows_[k]) {  // what follows in the row, or the row after the next
+              const std::int64_t two_rows = inner > 0 ? 2 * loop_.stride_[k][inner - 1] : 0;
+              fetch(j + m < columns ? p + bytes : source_[k] + offset[k] + two_rows, bytes);
+            }
             in[k] = p + bytes;
           }
           loop_.table_.stream(piece, row + j * out_size, m * out_size);
@@ -871,8 +874,6 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   // Later where items are apart: reading their lines takes longer than fetching the result's would.
   const std::int64_t from = magnitude(plan.stride[0][inner]) > 1 ? 2 * stream_from : stream_from;
   if (total * itemsize < from || plan.kind == LoopKind::transposed) return false;
-  // Full vectors of one item reach memory as fast without; where they stay in the caches, faster.
-  if (plan.stride[0][inner] == 0 && plan.size[inner] * itemsize >= 8 * line_bytes) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
   for (int d = inner; d >= 0 && plan.stride[1][d] == run; --d) run *= plan.size[d];
   if (run * itemsize < 8 * line_bytes) return false;

@@ -92,6 +92,10 @@ using KeyRangeKernel = KeyRange (*)(const void* keys, std::int64_t n);
 // Writes n unsigned keys, of at most short_sort_bytes, to `out` in order; it may be `in`.
 using ShortSortKernel = void (*)(const void* in, void* out, std::int64_t n);
 inline constexpr int short_sort_bytes = 1 << 13;
+// Writes those of n unsigned keys that are less than the pivot to `less`, the others to `others`,
+// in their order; returns the number of the former. Each has room for n, and one may be `in`.
+using PartitionKernel = std::int64_t (*)(const void* in, void* less, void* others, std::int64_t n,
+                                         std::uint64_t pivot);
 
 // c[m][n] = a[m][k] @ b[k][n], or added to what c holds, for `count` products one after the other.
 // Rows of b and c are contiguous. Strides are in items, from row to row, from column to column, and
@@ -137,6 +141,7 @@ struct KernelTable {
   ValuesKernel values[4][4] = {};
   KeyRangeKernel key_range[4] = {};
   ShortSortKernel short_sort[4] = {};  // none where vectors are narrow
+  PartitionKernel partition[4] = {};   // none but with AVX-512, of 32 and 64 bits
   PositionsKernel positions[2] = {};   // of 16 and of 64 bits
   MatmulKernel matmul[dtype_count] = {};
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp

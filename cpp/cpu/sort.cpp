@@ -1,7 +1,7 @@
 // Sorting and searching. Elements become unsigned keys whose order is the dtype's (NaN last), for
-// argsort with their positions in the low bits. Lines of keys are cut into buckets by their most
-// significant differing bits until a bucket is short enough for a sorting network. A stable sort
-// has one result, so threads cannot change it.
+// argsort with their positions in the low bits. Lines of keys are cut at pivots, or into buckets by
+// their most significant differing bits, until a part is short enough for a sorting network. A
+// stable sort has one result, so threads cannot change it.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -255,15 +255,6 @@ struct Digit {
   }
 };
 
-// to[place++] = item, for items that go to many places in turn. A processor sees only a few of them
-// advance: told nothing, it waits for each new cache line, which takes three times as long.
-template <class Item, class Place>
-void put(Item* to, Place& place, Item item) {
-  Item* const at = to + place++;
-  *at = item;
-  __builtin_prefetch(reinterpret_cast<const char*>(at) + 128, 0, 2);
-}
-
 // Where the first key of each lower and of each upper byte goes, for n keys of two bytes.
 struct BytePlaces {
   u32 lower[256] = {}, upper[256] = {};
@@ -300,8 +291,8 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
   if constexpr (sizeof(Item) == 2) {
     if (n <= i64{1} << 32) {  // by the lower byte, then by the upper one
       BytePlaces place(a, n);
-      for (i64 i = 0; i < n; ++i) put(b, place.lower[a[i] & 255], a[i]);
-      for (i64 i = 0; i < n; ++i) put(a, place.upper[b[i] >> 8], b[i]);
+      for (i64 i = 0; i < n; ++i) b[place.lower[a[i] & 255]++] = a[i];
+      for (i64 i = 0; i < n; ++i) a[place.upper[b[i] >> 8]++] = b[i];
       if (into_b) std::memcpy(b, a, n * sizeof(Item));
       return;
     }
@@ -316,7 +307,7 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     end[d] = sum;
     sum += count;
   }
-  for (i64 i = 0; i < n; ++i) put(b, end[digit(a[i])], a[i]);
+  for (i64 i = 0; i < n; ++i) b[end[digit(a[i])]++] = a[i];
   if (digit.shift == 0) {
     if (!into_b) std::memcpy(a, b, n * sizeof(Item));
     return;
@@ -327,6 +318,44 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     if (count > 0) radix_sort(b + first, a + first, count, !into_b);
     first = end[d];
   }
+}
+
+// The same by cuts into parts below and above a pivot, which whole vectors write faster than single
+// items find their buckets. Parts that a cut leaves whole, as where all items are equal, and those
+// that `levels` cuts have not made short, are sorted by radix; a cut that takes off little counts
+// as most of those that are left.
+template <class Item>
+void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
+  const ShortSort<Item> short_sort;
+  if (n <= short_sort.longest || levels == 0) return radix_sort(a, b, n, into_b);
+  constexpr int samples = 32;
+  Item sample[samples];
+  for (int i = 0; i < samples; ++i) sample[i] = a[(n - 1) / (samples - 1) * i];
+  if (std::is_sorted(sample, sample + samples) && !range_of(a, n).unsorted) {
+    if (into_b) std::memcpy(b, a, n * sizeof(Item));
+    return;
+  }
+  short_sort(sample, sample, samples);
+  Item pivot = sample[samples / 2];
+  if (pivot == sample[0]) ++pivot;  // else nothing might be below it
+  Item *to = into_b ? b : a, *other = into_b ? a : b;
+  const PartitionKernel partition = kernels().partition[item_class(sizeof(Item))];
+  const i64 below = partition(a, to, other, n, pivot), above = n - below;
+  const i64 lesser = std::min(below, above);
+  levels = lesser == 0 ? 0 : lesser < n / 64 ? levels / 4 : levels - 1;
+  quick_sort(to, other + above, below, false, levels);
+  quick_sort(other, to + below, above, true, levels);
+}
+
+// The same by the faster of the two ways.
+template <class Item>
+void sort_alone(Item* a, Item* b, i64 n, bool into_b) {
+  if constexpr (sizeof(Item) >= 4) {
+    if (kernels().partition[item_class(sizeof(Item))]) {
+      return quick_sort(a, b, n, into_b, 2 * int(std::bit_width(static_cast<u64>(n))));
+    }
+  }
+  radix_sort(a, b, n, into_b);
 }
 
 template <class Item>
@@ -351,7 +380,7 @@ KeyRange parallel_range(const Item* a, i64 n, i64 piece) {
 // The same on several threads: each piece counts its digits and writes to places of its own.
 template <class Item>
 void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
-  if (n < long_line || thread_count() == 1) return radix_sort(a, b, n, into_b);
+  if (n < long_line || thread_count() == 1) return sort_alone(a, b, n, into_b);
   const i64 work = n * i64(sizeof(Item));
   const i64 piece = std::max(chunk_elements, n / 64 + 1), pieces = (n + piece - 1) / piece;
   const KeyRange range = parallel_range(a, n, piece);
@@ -379,7 +408,7 @@ void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
   parallel_for(pieces, 2 * work, [&](i64 c) {
     i64* at = place.data() + c * digit.count;
     const i64 last = std::min(n, (c + 1) * piece);
-    for (i64 i = c * piece; i < last; ++i) put(b, at[digit(a[i])], a[i]);
+    for (i64 i = c * piece; i < last; ++i) b[at[digit(a[i])]++] = a[i];
   });
   if (digit.shift == 0) {
     if (!into_b)
@@ -396,7 +425,7 @@ void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     }
   }
   parallel_for(digit.count, 4 * work, [&](i64 d) {
-    if (!is_large(d)) radix_sort(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
+    if (!is_large(d)) sort_alone(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
   });
 }
 
@@ -405,7 +434,7 @@ void sort_items(Item* a, Item* b, i64 n, bool threads) {
   if (threads) {
     parallel_radix_sort(a, b, n, false);
   } else {
-    radix_sort(a, b, n, false);
+    sort_alone(a, b, n, false);
   }
 }
 
@@ -584,7 +613,7 @@ void counting_argsort(const char* in, i64* out, i64 n, Key<T> flip) {
     p = sum;
     sum += count;
   }
-  for (i64 i = 0; i < n; ++i) put(out, place[key_at<T>(in + i, flip)], i);
+  for (i64 i = 0; i < n; ++i) out[place[key_at<T>(in + i, flip)]++] = i;
 }
 
 // Keys of two bytes: by the lower one, then by the upper one. An item is the upper byte above a
@@ -596,9 +625,9 @@ void two_pass_argsort(const char* in, i64* out, i64 n, bool descending, Scratch&
   keys_of<T>(in, keys, n, descending, true);
   BytePlaces place(keys, n);
   for (i64 i = 0; i < n; ++i) {
-    put(items, place.lower[keys[i] & 255], u32{keys[i]} >> 8 << 24 | static_cast<u32>(i));
+    items[place.lower[keys[i] & 255]++] = u32{keys[i]} >> 8 << 24 | static_cast<u32>(i);
   }
-  for (i64 i = 0; i < n; ++i) put(out, place.upper[items[i] >> 24], i64{items[i] & 0xffffff});
+  for (i64 i = 0; i < n; ++i) out[place.upper[items[i] >> 24]++] = items[i] & 0xffffff;
 }
 
 // out (n positions) sorts the n contiguous elements at `in`.
@@ -1021,7 +1050,7 @@ bool goes_on(T element, T value) {
 // Several searches go side by side, since each step of one waits for memory.
 template <bool right, class T>
 void search_several(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
-  constexpr int together = 8;
+  constexpr int together = 32;
   for (i64 first = 0; first < count; first += together) {
     const int width = static_cast<int>(std::min<i64>(together, count - first));
     T value[together] = {};
@@ -1030,7 +1059,7 @@ void search_several(const T* sorted, i64 n, const T* values, i64* out, i64 count
     i64 length = n;
     while (length > 1) {
       const i64 half = length / 2;
-      for (int k = 0; k < together; ++k) {
+      for (int k = 0; k < width; ++k) {
         base[k] += half & -i64{goes_on<right>(sorted[base[k] + half - 1], value[k])};
       }
       length -= half;

@@ -15,6 +15,7 @@ void fill_casts_from(KernelTable& table, DType from) {
     k.rows = reinterpret_cast<const void*>(&rows<O>);
     k.packs_convert = true;
     k.lanes = O::lanes;
+    k.pack_threads = pack_threads<O>;
     k.packs_per_thread = packs_in_flight<O>;
   };
 #define ARRAYX_ROW(name, T) put(DType::name, static_cast<T*>(nullptr));

@@ -6,10 +6,12 @@
 // walking that tree: rows (a warp reads along the reduced dimension), narrow rows (some threads
 // read a row that is no longer than a chunk), short rows (the same, and several rows are in
 // flight), columns (threads side by side read along a kept dimension) and whole columns (each of
-// them has an output). Reductions to which the order does not matter have kernels of their own, in
-// reduce_unordered.cuh. Where several blocks have a part of an output, the last one to finish joins
-// their results.
+// them has an output, or some have one together). Reductions to which the order does not matter
+// have kernels of their own, in reduce_unordered.cuh. Where several blocks have a part of an
+// output, the last one to finish joins their results.
 #pragma once
+
+#include <cuda_pipeline.h>
 
 #include <type_traits>
 
@@ -451,17 +453,22 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   finish_block<R>(loop, task, place, kept, results, static_cast<int>(min(live, i64(groups))));
 }
 
+// Those with which fewer loads on their way let more blocks run; of float16 registers would not
+// suffice.
+template <class R>
+inline constexpr bool wide_accumulators = sizeof(typename R::accumulator) == 4 * R::bytes;
+
 // T threads to a row of up to a chunk. With V > 1 rows may begin anywhere: packs are aligned, so
 // what stands at place p of them is in lane p - low, and goes there at the end. Lanes without an
 // element have the identity.
 template <class R, int V, int T>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(block_threads, wide_accumulators<R> ? 3 : 1)
     narrow_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int sets = reduce_lanes / (T * V);
   constexpr int item = sizeof(M), round_bytes = sets * V * item;
-  constexpr int in_flight = V == 1 ? (item < 8 ? 64 : 16 * item) : 128;
+  constexpr int in_flight = V == 1 ? (item < 8 ? 64 : 16 * item) : wide_accumulators<R> ? 64 : 128;
   constexpr int batch = round_bytes >= in_flight ? 1 : in_flight / round_bytes;
   const int thread = threadIdx.x % T;
   const u32 given = blockIdx.x * (block_threads / T) + threadIdx.x / T;
@@ -629,14 +636,84 @@ __global__ void __launch_bounds__(short_row_threads)
 
 // ---- columns ------------------------------------------------------------------------------------
 
-// A thread has V outputs of up to a chunk, side by side. It goes through their lanes, some at a
-// time, and through the elements of each; the next ones are loaded while those before are added up.
-// How many of each, and registers for how many blocks, were measured on an H100.
+// V outputs side by side, of threads that have whole ones.
 template <class R, int V>
-__global__ void __launch_bounds__(whole_column_threads, V > 1                                 ? 5
-                                                        : R::bytes == 8                       ? 1
-                                                        : sizeof(typename R::accumulator) > 4 ? 9
-                                                                                              : 10)
+struct WholeColumns {
+  ReducePlace place;
+  typename R::Center center[V];
+
+  __device__ __forceinline__ WholeColumns(const ReduceLoop& loop, u32 output)
+      : place(locate_output(loop, output)) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      center[v] = R::load_center(loop, place.center + v * loop.kept[0].stride[1]);
+    }
+  }
+  __device__ __forceinline__ void store(const ReduceLoop& loop, int v,
+                                        typename R::accumulator x) const {
+    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2], x);
+  }
+};
+
+// For how many blocks registers have to suffice, measured on an H100, as are the numbers of lanes
+// and loads.
+template <class R, int V>
+constexpr int whole_column_blocks() {
+  if (V > 1) return 5;
+  if (R::bytes == 8) return 1;
+  return sizeof(typename R::accumulator) > 4 ? 9 : 10;
+}
+
+// A thread has V outputs whose lanes have one element or none.
+template <class R, int V>
+__global__ void __launch_bounds__(whole_column_threads,
+                                  resident_blocks_of(whole_column_threads,
+                                                     whole_column_blocks<R, V>()))
+    short_columns(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int together = 16, levels = 4;
+  static_assert(reduce_lanes <= together << (levels - 1));
+  __shared__ __align__(16) unsigned char shared[levels * V * whole_column_threads * sizeof(A)];
+  const u32 output = (blockIdx.x * whole_column_threads + threadIdx.x) * V;
+  if (output >= loop.outputs) return;
+  const WholeColumns<R, V> task(loop, output);
+  const i64 step = loop.group[0].stride[0];
+  const int n = static_cast<int>(loop.n);
+  Subtrees<R> trees[V];  // of so many lanes
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    trees[v].at = reinterpret_cast<A*>(shared) + v * whole_column_threads + threadIdx.x;
+    trees[v].stride = V * whole_column_threads;
+  }
+  for (int first = 0; first < n; first += together) {
+    const char* const p = loop.in + task.place.in + first * step;
+    const int left = n - first;
+    Pack<M, V> x[together];
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      if (i < left) x[i] = *reinterpret_cast<const Pack<M, V>*>(p + i * step);
+    }
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const auto at = [&](int i) { return R::map(x[i].v[v], task.center[v]); };
+      const A y = left >= together ? tree_of<R, 0, together>(together, at)
+                                   : tree_of<R, 0, together>(left, at);
+      if (left > together) {
+        trees[v].push(y);
+      } else {
+        task.store(loop, v, trees[v].total(true, y));
+      }
+    }
+  }
+}
+
+// A thread has V outputs whose lanes have elements each. It goes through the lanes, some at a time,
+// and through the elements of each; the next ones are loaded while those before are added up.
+template <class R, int V>
+__global__ void __launch_bounds__(whole_column_threads,
+                                  resident_blocks_of(whole_column_threads,
+                                                     whole_column_blocks<R, V>()))
     whole_columns(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
@@ -648,47 +725,15 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1                   
   __shared__ __align__(16) unsigned char shared[levels * V * whole_column_threads * sizeof(A)];
   const u32 output = (blockIdx.x * whole_column_threads + threadIdx.x) * V;
   if (output >= loop.outputs) return;
-  const ReducePlace place = locate_output(loop, output);
-  const char* const in = loop.in + place.in;
-  typename R::Center center[V];
-#pragma unroll
-  for (int v = 0; v < V; ++v) {
-    center[v] = R::load_center(loop, place.center + v * loop.kept[0].stride[1]);
-  }
+  const WholeColumns<R, V> task(loop, output);
+  const char* const in = loop.in + task.place.in;
   const i64 step = loop.group[0].stride[0];
   const int n = static_cast<int>(loop.n);
-  Subtrees<R> trees[V];  // of whole lanes
+  Subtrees<R> trees[V];  // of so many lanes
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     trees[v].at = reinterpret_cast<A*>(shared) + v * whole_column_threads + threadIdx.x;
     trees[v].stride = V * whole_column_threads;
-  }
-  const auto store = [&](int v, A x) {
-    R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2], x);
-  };
-  if (n <= reduce_lanes) {  // a lane has one element
-    constexpr int together = 16;
-    for (int first = 0;; first += together) {
-      const char* const p = in + first * step;
-      const int left = n - first;
-      Pack<M, V> x[together];
-#pragma unroll
-      for (int i = 0; i < together; ++i) {
-        if (i < left) x[i] = *reinterpret_cast<const Pack<M, V>*>(p + i * step);
-      }
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const auto at = [&](int i) { return R::map(x[i].v[v], center[v]); };
-        const A y = left >= together ? tree_of<R, 0, together>(together, at)
-                                     : tree_of<R, 0, together>(left, at);
-        if (left > together) {
-          trees[v].push(y);
-        } else {
-          store(v, trees[v].total(true, y));
-        }
-      }
-      if (left <= together) return;
-    }
   }
   // Elements k … of lanes first …; k >= n where there are none.
   struct Step {
@@ -725,7 +770,7 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1                   
     for (int i = 0; i < lanes; ++i) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        const A value = R::map(x[0][i].v[v], center[v]);
+        const A value = R::map(x[0][i].v[v], task.center[v]);
         if (fresh) {
           acc[v][i] = value;
         } else if (i < left) {
@@ -738,8 +783,8 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1                   
     if (now.first != run) {  // that was the last of these lanes
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        combine_neighbours<R>(acc[v], fresh ? left : lanes);
-        if (!fresh || left >= lanes) trees[v].push(acc[v][0]);
+        combine_neighbours<R>(acc[v], lanes);
+        trees[v].push(acc[v][0]);
       }
     }
 #pragma unroll
@@ -748,11 +793,106 @@ __global__ void __launch_bounds__(whole_column_threads, V > 1                   
       for (int i = 0; i < lanes; ++i) x[b][i] = x[b + 1][i];
     }
   }
-  const bool rest = n < reduce_lanes && n % lanes != 0;
 #pragma unroll
-  for (int v = 0; v < V; ++v) {
-    store(v, trees[v].total(rest, acc[v][0]));
+  for (int v = 0; v < V; ++v) task.store(loop, v, trees[v].total(false, A{}));
+}
+
+// The same for accumulators wider than elements, which leave few registers: elements are copied to
+// shared memory, each by the thread that takes it, several turns ahead. The threads with the same
+// threadIdx.x have parts of an output's lanes, so that blocks end earlier and the last ones keep
+// fewer multiprocessors waiting.
+template <class R>
+inline constexpr bool staged_columns_fit =
+    R::bytes >= 4 && sizeof(typename R::accumulator) > R::bytes;
+
+template <class R>
+__global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
+    staged_columns(const __grid_constant__ ReduceLoop loop) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int lanes = 4, turns = R::bytes == 4 ? 4 : 3;
+  constexpr int part = reduce_lanes / staged_column_parts, levels = 4;
+  static_assert(part <= lanes << (levels - 1));
+  constexpr int width = whole_column_threads / staged_column_parts;
+  __shared__ __align__(16) unsigned char shared[levels * whole_column_threads * sizeof(A)];
+  __shared__ __align__(16) unsigned char ring[turns * lanes * whole_column_threads * sizeof(M)];
+  const int y = threadIdx.y, thread = y * width + threadIdx.x;
+  const u32 output = blockIdx.x * width + threadIdx.x;
+  if (output >= loop.outputs) return;
+  const WholeColumns<R, 1> task(loop, output);
+  const i64 step = loop.group[0].stride[0];
+  const int n = static_cast<int>(loop.n), end = (y + 1) * part;
+  Subtrees<R> trees{reinterpret_cast<A*>(shared) + thread, whole_column_threads};
+  constexpr int turn = lanes * whole_column_threads;
+  M* const slots = reinterpret_cast<M*>(ring) + thread;
+  const auto next = [slots](M* slot) {
+    return slot == slots + (turns - 1) * turn ? slots : slot + turn;
+  };
+  // The elements that are copied next, `later` … of lanes later_first …, which begin at lanes_from.
+  int later_first = y * part, later = later_first;
+  const char* lanes_from = loop.in + task.place.in + later * step;
+  const char* from = lanes_from;
+  M* to = slots;
+  const auto copy = [&] {
+    const char* p = from;
+    if (later + lanes <= n) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i, p += step) {
+        __pipeline_memcpy_async(to + i * whole_column_threads, p, sizeof(M));
+      }
+    } else if (later < n) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i, p += step) {
+        if (later + i < n) __pipeline_memcpy_async(to + i * whole_column_threads, p, sizeof(M));
+      }
+    }
+    __pipeline_commit();
+    to = next(to);
+    later += reduce_lanes;
+    from += reduce_lanes * step;
+    if (later >= n) {
+      later_first += lanes;
+      lanes_from += lanes * step;
+      from = lanes_from;
+      later = later_first < end ? later_first : n;
+    }
+  };
+#pragma unroll
+  for (int i = 0; i + 1 < turns; ++i) copy();
+  M* at = slots;
+#pragma unroll 1
+  for (int first = y * part; first < end; first += lanes) {
+    A acc[lanes];
+    const auto take = [&](auto fresh, int left) {
+      copy();
+      __pipeline_wait_prior(turns - 1);
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) {
+        const A value = R::map(at[i * whole_column_threads], task.center[0]);
+        if (fresh) {
+          acc[i] = value;
+        } else if (i < left) {
+          acc[i] = R::combine(acc[i], value);
+        }
+      }
+      at = next(at);
+    };
+    take(std::true_type{}, lanes);
+    int k = first + reduce_lanes;
+#pragma unroll 1
+    for (; k + lanes <= n; k += reduce_lanes) take(std::false_type{}, lanes);
+    if (k < n) take(std::false_type{}, n - k);
+    combine_neighbours<R>(acc, lanes);
+    trees.push(acc[0]);
   }
+  A total = trees.total(false, A{});
+#pragma unroll
+  for (int d = 1; d < staged_column_parts; d *= 2) {
+    if (y % (2 * d) == d) *trees.at = total;
+    __syncthreads();
+    if (y % (2 * d) == 0) total = R::combine(total, trees.at[d * width]);
+  }
+  if (y == 0) task.store(loop, 0, total);
 }
 
 // L: lanes of a thread, next to each other; a block's threadIdx.y has the others of a chunk. A
@@ -941,6 +1081,7 @@ struct Reducer {
   static constexpr bool has_identity = true;  // that changes no bit
   static constexpr int bytes = sizeof(memory_t<T>);
   static constexpr int lanes = pack_bytes / bytes;
+  static constexpr int result_bytes = sizeof(A);
 
   static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
     *reinterpret_cast<A*>(out) = x;
@@ -1096,8 +1237,16 @@ ReduceKernels reduce_kernels() {
   k.columns[1] = reinterpret_cast<const void*>(&columns<R, 4>);
   k.columns[2] = reinterpret_cast<const void*>(&columns<R, 1>);
   constexpr int whole = sizeof(typename R::accumulator) == 4 ? 2 : 1;
-  k.whole_columns = reinterpret_cast<const void*>(&whole_columns<R, 1>);
-  k.whole_packs = reinterpret_cast<const void*>(&whole_columns<R, whole>);
+  k.short_columns[0] = reinterpret_cast<const void*>(&short_columns<R, 1>);
+  k.short_columns[1] = reinterpret_cast<const void*>(&short_columns<R, whole>);
+  if constexpr (staged_columns_fit<R>) {
+    static_assert(whole == 1);
+    k.whole_columns[0] = k.whole_columns[1] = reinterpret_cast<const void*>(&staged_columns<R>);
+    k.whole_parts = staged_column_parts;
+  } else {
+    k.whole_columns[0] = reinterpret_cast<const void*>(&whole_columns<R, 1>);
+    k.whole_columns[1] = reinterpret_cast<const void*>(&whole_columns<R, whole>);
+  }
   k.whole_width = whole;
   k.lanes = R::lanes;
   k.columns_per_thread = R::columns;

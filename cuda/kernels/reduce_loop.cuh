@@ -14,9 +14,14 @@ inline constexpr int joined_run = 32;     // parts of one thread, when they are 
 inline constexpr int short_rows_at_once = 4;  // of a thread
 inline constexpr int short_row_threads = 128;
 inline constexpr int whole_column_threads = 128;
-// Blocks of a multiprocessor where the order does not matter, by the elements of a load.
+inline constexpr int staged_column_parts = 4;
+// Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
+// of rows by the bytes of an element.
 constexpr int unordered_blocks(int lanes) {
   return lanes >= 4 ? 3 : 4;
+}
+constexpr int unordered_row_blocks(int bytes) {
+  return bytes == 1 ? 3 : 4;
 }
 
 // … and how many columns of a pack they finish at a time.
@@ -100,14 +105,16 @@ struct ReduceKernels {
   const void* narrow_rows_any = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
-  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of packs, of single elements, and of four
-  // bytes that may begin anywhere or, of other elements, null.
+  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of columns_per_thread, of single elements, and
+  // of columns_per_thread bytes that may begin anywhere or, of other elements, null.
   const void* columns[3] = {};
-  // Ordered: a thread to an output of up to a chunk, or to whole_width of them.
-  const void* whole_columns = nullptr;
-  const void* whole_packs = nullptr;
+  // Ordered: a thread to an output of up to reduce_lanes elements, under [1] to whole_width of
+  // them; and the same, or whole_parts threads, to those of up to a chunk.
+  const void* short_columns[2] = {};
+  const void* whole_columns[2] = {};
   bool ordered = true;  // the order of the elements matters to the result
-  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32, whole_width = 1;
+  int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
+  int whole_width = 1, whole_parts = 1;
 };
 
 struct ReduceTable {

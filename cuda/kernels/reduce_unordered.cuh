@@ -1,7 +1,7 @@
 // Kernels of reductions to whose result the order of the elements does not matter: those of
-// integers and of conditions, and the positions of extremes. A thread reads packs of 16 bytes and
-// keeps a result for each element's place in a pack (lanes); where items are bytes, lanes are parts
-// of 32-bit words.
+// integers and of conditions, and the positions of extremes. A thread reads packs of 16 bytes, or
+// of 8 along columns of bytes, and keeps a result for each element's place in a pack (lanes); where
+// items are bytes, lanes are parts of 32-bit words.
 #pragma once
 
 #include "reduce_kernels.cuh"
@@ -14,7 +14,8 @@ namespace {
 // What a thread keeps for the V elements of its packs. add() takes a pack, in rounds counted from
 // zero, add_some() one of which the places [low, high) exist; finish() goes after the last of them,
 // and earlier after each most_rounds, and is told how many there were since the last time.
-// result() is that of place v, whose elements stand at first, first + step … of those below end.
+// result() is that of place v, whose elements stand at first, first + step … of those below end;
+// joined() that of all places, where it takes less, of which the first one's stand so.
 
 template <class R, int V>
 struct LanesBase {
@@ -37,10 +38,14 @@ struct joined_lanes<L> {
 // Joins the places of a pack, which stand side by side from `first` on.
 template <class R, int V, class Lanes>
 __device__ __forceinline__ auto join_places(const Lanes& lanes, i64 first, i64 step, i64 end) {
-  auto x = lanes.result(0, first, step, end);
+  if constexpr (requires { lanes.joined(first, step); }) {
+    return lanes.joined(first, step);
+  } else {
+    auto x = lanes.result(0, first, step, end);
 #pragma unroll
-  for (int v = 1; v < V; ++v) x = R::combine(x, lanes.result(v, first + v, step, end));
-  return x;
+    for (int v = 1; v < V; ++v) x = R::combine(x, lanes.result(v, first + v, step, end));
+    return x;
+  }
 }
 
 // Each element by itself.
@@ -113,12 +118,13 @@ __device__ __forceinline__ void set_all(u32 (&x)[N], u32 value) {
 #pragma unroll
   for (u32& word : x) word = value;
 }
+// 0xff in so many bytes of a word: in none if negative, in all from four on.
+__device__ __forceinline__ u32 first_bytes(int n) {
+  return __funnelshift_lc(~u32{0}, 0, max(8 * n, 0));
+}
 // 0xff in the bytes of word i whose places [low, high) exist.
 __device__ __forceinline__ u32 existing_bytes(int i, int low, int high) {
-  const int a = min(max(low - 4 * i, 0), 4), b = min(max(high - 4 * i, 0), 4);
-  const u32 below_a = static_cast<u32>((u64{1} << (8 * a)) - 1);
-  const u32 below_b = static_cast<u32>((u64{1} << (8 * b)) - 1);
-  return below_b & ~below_a;
+  return first_bytes(high - 4 * i) & ~first_bytes(low - 4 * i);
 }
 // Zeros for the others.
 template <int W>
@@ -165,6 +171,12 @@ struct AnyBytes : ByteLanes<R, W> {
   __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
     return (x[v / 4] >> (v % 4 * 8) & 0xff) != 0;
   }
+  __device__ __forceinline__ typename R::accumulator joined(i64, i64) const {
+    u32 any = 0;
+#pragma unroll
+    for (int i = 0; i < W; ++i) any |= x[i];
+    return any != 0;
+  }
 };
 
 template <class R, int W>
@@ -183,6 +195,12 @@ struct AllBytes : ByteLanes<R, W> {
   }
   __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
     return x[v / 4] >> (v % 4 * 8 + 7) & 1;
+  }
+  __device__ __forceinline__ typename R::accumulator joined(i64, i64) const {
+    u32 all = 0x80808080;
+#pragma unroll
+    for (int i = 0; i < W; ++i) all &= x[i];
+    return all == 0x80808080;
   }
 };
 
@@ -253,7 +271,7 @@ struct JoinedSumBytes : ByteLanes<R, W> {
     for (int i = 0; i < W; ++i) total += static_cast<A>(i64(x[i]) - i64(4 * bias) * rounds);
     set_all(x, 0);
   }
-  __device__ __forceinline__ A result(int v, i64, i64, i64) const { return v == 0 ? total : 0; }
+  __device__ __forceinline__ A joined(i64, i64) const { return total; }
 };
 template <class R, int W>
 struct SumBytes : ByteLanes<R, W> {
@@ -356,12 +374,65 @@ struct ExtremeBytes : ByteLanes<R, W> {
   __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
     return Keys::value(half_of(halves, v));
   }
+  __device__ __forceinline__ typename R::accumulator joined(i64, i64) const {
+    u32 best = 0;
+#pragma unroll
+    for (const u32 half : halves) best = __vmaxu2(best, half);
+    return Keys::value(max(best & 0xffff, best >> 16));
+  }
+};
+
+// The first pack that has the best byte, as keys.
+template <class R, int W>
+struct JoinedPositionBytes : ByteLanes<R, W> {
+  using A = typename R::accumulator;
+  using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
+  Words<W> keys;
+  int best;
+  u32 at;
+  __device__ __forceinline__ void start() {
+    set_all(keys.v, 0);
+    best = -1;
+    at = 0;
+  }
+  __device__ __forceinline__ void add(const Words<W>& item, u32 round) {
+    add_some(item, round, 0, 4 * W);
+  }
+  __device__ __forceinline__ void add_some(const Words<W>& item, u32 round, int low, int high) {
+    Words<W> x;
+    u32 halves = 0;
+#pragma unroll
+    for (int i = 0; i < W; ++i) {
+      x.v[i] = Keys::of(item.v[i]) & existing_bytes(i, low, high);
+      halves = __vmaxu2(halves, __vmaxu2(x.v[i] & 0x00ff00ff, x.v[i] >> 8 & 0x00ff00ff));
+    }
+    const int most = static_cast<int>(max(halves & 0xffff, halves >> 16));
+    if (low < high && most > best) {
+      keys = x;
+      best = most;
+      at = round;
+    }
+  }
+  __device__ __forceinline__ A joined(i64 first, i64 step) const {
+    if (best < 0) return R::identity();
+    const i64 begin = first + at * step;
+    const int low = static_cast<int>(max(-begin, i64(0)));  // places before the first element
+    int place = 0;
+#pragma unroll
+    for (int i = W - 1; i >= 0; --i) {
+      const u32 others = nonzero_bytes(keys.v[i] ^ static_cast<u32>(best) * 0x01010101);
+      const u32 equal = ~others & 0x80808080 & existing_bytes(i, low, 4 * W);
+      if (equal != 0) place = 4 * i + (__ffs(static_cast<int>(equal)) - 1) / 8;
+    }
+    return {begin + place, Keys::value(static_cast<u32>(best))};
+  }
 };
 
 // The key of an element of a byte has its value above and below it 255 - its round: the largest key
 // is that of the first extreme.
 template <class R, int W>
 struct PositionBytes : ByteLanes<R, W> {
+  using Joined = JoinedPositionBytes<R, W>;
   using A = typename R::accumulator;
   using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
   static constexpr int most_rounds = 240;
@@ -459,12 +530,13 @@ struct PositionHalves : HalfLanes<R> {
 // rows may begin and end anywhere in a pack: memory is given in larger pieces, so that what has an
 // element is there to be read as a whole.
 template <class R, int V, class Lanes = typename joined_lanes<typename R::template Lanes<V>>::type>
-__global__ void __launch_bounds__(block_threads, sizeof(Lanes) > 64 ? 3 : 4)
+__global__ void __launch_bounds__(block_threads,
+                                  sizeof(Lanes) > 64 ? 3 : unordered_row_blocks(R::bytes))
     unordered_rows(const __grid_constant__ ReduceLoop loop) {
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   using Item = typename Lanes::Item;
-  constexpr int batch = V > 1 ? 4 : 8;  // loads in flight
+  constexpr int batch = V > 1 && R::bytes > 1 ? 4 : 8;  // loads in flight
   __shared__ __align__(16) unsigned char shared[block_threads / 32 * sizeof(A)];
   const int threads = loop.whole_block ? blockDim.x : 1 << loop.width_log2;
   const int thread = threadIdx.x % threads;
@@ -564,31 +636,73 @@ __global__ void __launch_bounds__(short_row_threads)
 
 // ---- columns ------------------------------------------------------------------------------------
 
-// Four bytes from p on, of which so many exist; they may stand in two aligned words.
+// An item of words from p on, of whose bytes so many exist; it may stand in two aligned ones.
 template <class Item>
-__device__ __forceinline__ Item load_across_words(const char* p, int bytes) {
-  static_assert(sizeof(Item) == 4);
-  const int skipped = static_cast<int>(reinterpret_cast<u64>(p) % 4);
-  const u32* const at = reinterpret_cast<const u32*>(p - skipped);
-  const u32 low = at[0];
-  u32 high = 0;
-  if (skipped + bytes > 4) high = at[1];
-  const u32 word = __funnelshift_r(low, high, 8 * skipped);
+__device__ __forceinline__ Item load_across(const char* p, int bytes) {
+  constexpr int size = sizeof(Item), words = size / 4;
+  const int skipped = static_cast<int>(reinterpret_cast<u64>(p) % size);
+  const auto* const at = reinterpret_cast<const Words<words>*>(p - skipped);
+  const Words<words> low = at[0];
+  Words<words> high{};
+  if (skipped + bytes > size) high = at[1];
+  u32 all[2 * words];
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    all[i] = low.v[i];
+    all[words + i] = high.v[i];
+  }
+#pragma unroll
+  for (int step = words / 2; step > 0; step /= 2) {  // by whole words
+    const bool moves = (skipped / 4 & step) != 0;
+#pragma unroll
+    for (int i = 0; i < words + step; ++i) {
+      if (moves) all[i] = all[i + step];
+    }
+  }
+  Words<words> x;
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    x.v[i] = __funnelshift_r(all[i], all[i + 1], 8 * (skipped % 4));
+  }
   Item item;
-  memcpy(&item, &word, sizeof item);
+  memcpy(&item, &x, sizeof item);
   return item;
 }
 
+// Whether the results of N outputs side by side, the first of them `first` places after `place`,
+// could be stored at once, `columns` being those that exist.
+template <class R, int N>
+__device__ __forceinline__ bool store_together(const ReduceLoop& loop, const ReducePlace& place,
+                                               int first, int columns,
+                                               const typename R::accumulator (&x)[N]) {
+  constexpr int bytes = N * R::result_bytes, piece = bytes < pack_bytes ? bytes : pack_bytes;
+  using Piece = Pack<u8, piece>;
+  char* const out = loop.out + place.out + first * R::result_bytes;
+  if (loop.partial != nullptr || loop.kept[0].stride[2] != R::result_bytes || columns < N ||
+      reinterpret_cast<u64>(out) % piece != 0) {
+    return false;
+  }
+  alignas(pack_bytes) char results[bytes];
+#pragma unroll
+  for (int v = 0; v < N; ++v) R::store(loop, results + v * R::result_bytes, x[v]);
+#pragma unroll
+  for (int i = 0; i < bytes; i += piece) {
+    *reinterpret_cast<Piece*>(out + i) = *reinterpret_cast<const Piece*>(results + i);
+  }
+  return true;
+}
+
 // V: columns of a thread, next to each other, and aligned packs of which there is a multiple; or,
-// `apart`, four bytes that may begin anywhere. The threads of a block with the same threadIdx.x
-// take turns.
+// `apart`, packs that may begin anywhere. The threads of a block with the same threadIdx.x take
+// turns.
 template <class R, int V, bool apart = false>
-__global__ void __launch_bounds__(block_threads, unordered_blocks(V))
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, unordered_blocks(V)))
     unordered_columns(const __grid_constant__ ReduceLoop loop) {
   using A = typename R::accumulator;
   using Lanes = typename R::template Lanes<V>;
   using Item = typename Lanes::Item;
-  constexpr int batch = V == 1 || V == 4 ? 8 : 4;  // loads in flight
+  constexpr int batch = V == 4 || sizeof(Item) <= 8 ? 8 : 4;  // loads in flight
   extern __shared__ __align__(16) unsigned char shared[];
   A* const results = reinterpret_cast<A*>(shared);  // of half a block
   const int x = threadIdx.x, y = threadIdx.y, rows = blockDim.y, width = blockDim.x * V;
@@ -600,7 +714,7 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
   const int columns = exists ? static_cast<int>(min(task.size - task.column, u32(V))) : 0;
   const auto load = [&](const char* p) {
     if constexpr (apart) {
-      return load_across_words<Item>(p, columns);
+      return load_across<Item>(p, columns * R::bytes);
     } else {
       return *reinterpret_cast<const Item*>(p);
     }
@@ -667,7 +781,7 @@ __global__ void __launch_bounds__(block_threads, unordered_blocks(V))
       }
       __syncthreads();
     }
-    if (y == 0 && exists) {
+    if (y == 0 && exists && !store_together<R, at_once>(loop, place, first, columns - first, acc)) {
 #pragma unroll
       for (int v = 0; v < at_once; ++v) {
         if (apart && first + v >= columns) break;
@@ -700,6 +814,11 @@ template <class R, class Otherwise>
 struct lanes_of<R, 8, SumBytes, Otherwise> {
   using type = SumHalves<R>;
 };
+
+// The columns of a thread: those of a pack, or of half a pack of bytes, whose results take many
+// registers.
+template <class R>
+inline constexpr int unordered_columns_of = R::bytes == 1 ? R::lanes / 2 : R::lanes;
 
 // Sums and extremes of integers.
 template <class Op, class T, class A, template <class, int> class OfBytes>
@@ -749,6 +868,7 @@ struct OfPositions : Reducer<T, Position<Value>> {
         Op::better(b.value, a.value) || (!Op::better(a.value, b.value) && b.index < a.index);
     return takes_b ? b : a;
   }
+  static constexpr int result_bytes = 8;
   static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
     *reinterpret_cast<i64*>(out) = x.index;
   }
@@ -761,13 +881,15 @@ ReduceKernels unordered_kernels() {
   k.rows_any = reinterpret_cast<const void*>(&unordered_rows<R, 1>);
   k.short_rows = reinterpret_cast<const void*>(&unordered_short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&unordered_short_rows<R, 1>);
-  k.columns[0] = reinterpret_cast<const void*>(&unordered_columns<R, R::lanes>);
+  constexpr int columns = unordered_columns_of<R>;
+  k.columns[0] = reinterpret_cast<const void*>(&unordered_columns<R, columns>);
   k.columns[1] = reinterpret_cast<const void*>(&unordered_columns<R, 1>);
   if constexpr (R::bytes == 1) {
-    k.columns[2] = reinterpret_cast<const void*>(&unordered_columns<R, 4, true>);
+    k.columns[2] = reinterpret_cast<const void*>(&unordered_columns<R, columns, true>);
   }
   k.ordered = false;
-  k.lanes = k.columns_per_thread = R::lanes;
+  k.lanes = R::lanes;
+  k.columns_per_thread = columns;
   k.accumulator_bytes = sizeof(typename R::accumulator);
   return k;
 }

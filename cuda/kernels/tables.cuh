@@ -27,7 +27,7 @@ struct ElementwiseKernels {
   const void* pack_tiles = nullptr;  // (Loop, Divisor, Divisor, u32, bool), for small items
   bool packs_convert = false;        // from the input's dtype to the output's
   int lanes = 1;                     // elements of a pack
-  int packs_per_thread = 1, elements_per_thread = 1;
+  int pack_threads = 0, packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;
   int tile_bytes[2] = {};  // of the first operand's tile, and of any other's
   int pack_tile_granules = 0, pack_tile_packs = 0;

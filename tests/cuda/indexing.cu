@@ -234,7 +234,10 @@ void check_indexing(int rounds) {
       const Element one = converted(1, dtype);
       cuda::scatter(one, offsets.on_device(), {range.lowest, range.highest, apart, true},
                     device_out);
-      if (slab.empty()) cuda::scatter_indexed(one, index.on_device(), n, step, device_out);
+      if (slab.empty()) {
+        cuda::scatter_indexed(one, index.on_device(), n, step, device_out);
+        cuda::scatter_indexed(given.on_device(), index.on_device(), n, step, device_out);
+      }
       expect_same(target, "refused scatter " + what.str());
       expect(late_index_error().empty() == !slab.empty(), "bounds of scatter " + what.str());
       continue;  // … nor does it keep the next operation from writing.
@@ -281,7 +284,7 @@ void check_indexing(int rounds) {
     expect(late_index_error().empty(), "indices are reported once");
   }
   // Many offsets, most of them more than once, side by side and apart: so many that each place has
-  // a slot of claims, and fewer, in memory that holds what would be later claims.
+  // a slot of claims, and fewer, in memory that holds what would be later ones.
   using Case = std::pair<std::int64_t, std::int64_t>;
   for (const auto& [stride, many] :
        {Case(1, 50000), Case(-3, 50000), Case(1, 1000), Case(-3, 1000)}) {
@@ -327,6 +330,10 @@ void check_indexing(int rounds) {
     cpu::scatter(values.on_host(), offsets.on_host(), host_out);
     cuda::scatter(values.on_device(), offsets.on_device(), {0, n - 1, 1}, device_out);
     expect_same(target, "scatter among many places");
+    const View others = random_view(DType::int8, {5000}, {false, true}, Values::any);
+    cpu::scatter(others.on_host(), offsets.on_host(), host_out);
+    cuda::scatter_indexed(others.on_device(), offsets.on_device(), n, 1, device_out);
+    expect_same(target, "scatter_indexed among many places");
   }
   check_columns(rounds);
 

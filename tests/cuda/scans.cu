@@ -69,78 +69,93 @@ std::vector<A> scanned(std::vector<A> x) {
 }
 
 // One line repeated over an array, along an axis of a view.
-template <class Op, class A>
-void check_lines(DType dtype, const std::vector<A>& line, const Dims& shape, int axis,
-                 const std::vector<A>& want) {
-  View in = random_view(dtype, shape, {false, chance(0.5)}, Values::any);
-  View out = random_view(dtype, shape, {false, chance(0.5)}, Values::any);
-  const auto each = [&](const View& view, auto&& use) {
+template <class Op, class From, class A>
+void check_lines(DType from, const std::vector<From>& line, DType to, const std::vector<A>& want,
+                 const Dims& shape, int axis, bool plain = false) {
+  View in = random_view(from, shape, {false, plain || chance(0.5)}, Values::any);
+  View out = random_view(to, shape, {false, plain || chance(0.5)}, Values::any);
+  const auto fill = [&](View& view, const auto& items) {
     std::vector<std::int64_t> index(shape.size());
     for (std::int64_t count = view.layout.size; count > 0; --count) {
       std::int64_t at = view.layout.offset;
       for (int d = 0; d < shape.size(); ++d) at += index[d] * view.layout.strides[d];
-      use(at * std::int64_t{sizeof(A)}, index[axis]);
+      const auto& item = items[index[axis]];
+      std::memcpy(view.host.data() + at * std::int64_t{sizeof item}, &item, sizeof item);
       for (int d = shape.size() - 1; d >= 0 && ++index[d] == shape[d]; --d) index[d] = 0;
     }
   };
-  each(in, [&](std::int64_t at, std::int64_t i) {
-    std::memcpy(in.host.data() + at, &line[i], sizeof(A));
-  });
-  each(out, [&](std::int64_t at, std::int64_t i) {
-    std::memcpy(out.host.data() + at, &want[i], sizeof(A));
-  });
+  fill(in, line);
+  fill(out, want);
   cuda::check(cudaMemcpy(in.device->data, in.host.data(), in.host.size(), cudaMemcpyHostToDevice),
               "upload");
   cuda::scan(std::is_same_v<Op, ops::Prod>, in.on_device(), axis, false, out.on_device());
   std::ostringstream what;
-  what << "order of a scan of " << dtype << " along " << axis << " of " << text(in.layout)
-       << " into " << text(out.layout);
+  what << "order of a scan of " << from << " along " << axis << " of " << text(in.layout)
+       << " into " << to << ' ' << text(out.layout);
   expect_same(out, what.str());
 }
 
-template <class Op, class A>
-void check_order(DType dtype) {
+// Of elements of one dtype into another, in which they are added.
+template <class Op, class From, class A>
+void check_order(DType from, DType to) {
   const std::int64_t n = chance(0.5) ? random_integer(1, 3000) : random_integer(1, 300000);
-  std::vector<A> line(n);
-  fill_random(dtype, reinterpret_cast<char*>(line.data()), n,
+  std::vector<From> line(n);
+  fill_random(from, reinterpret_cast<char*>(line.data()), n,
               std::is_same_v<Op, ops::Prod> ? Values::near_one : Values::small);
-  const std::vector<A> want = scanned<Op>(line);
+  std::vector<A> added(n);
+  for (std::int64_t i = 0; i < n; ++i) added[i] = static_cast<A>(line[i]);
+  const std::vector<A> want = scanned<Op>(std::move(added));
   const std::int64_t others = random_integer(1, std::max<std::int64_t>(2, 300000 / n));
-  check_lines<Op>(dtype, line, {n}, 0, want);
-  check_lines<Op>(dtype, line, {others, n}, 1, want);
-  check_lines<Op>(dtype, line, {n, others}, 0, want);
-  check_lines<Op>(dtype, line, {2, n, 2}, 1, want);
+  const auto check = [&](const Dims& shape, int axis) {
+    check_lines<Op>(from, line, to, want, shape, axis);
+  };
+  check({n}, 0);
+  check({others, n}, 1);
+  check({n, others}, 0);
+  check({2, n, 2}, 1);
   // A few lines in packs; the beginning of a line has the beginning of its results.
   const std::int64_t some = std::min<std::int64_t>(n, 20000);
-  check_lines<Op>(dtype, line, {some, 4 << random_integer(0, 3)}, 0, want);
+  check({some, 4 << random_integer(0, 3)}, 0);
 }
 
 }  // namespace
 
 void check_scan_order(int rounds) {
-  const auto both = [](DType dtype, auto zero) {
-    using A = decltype(zero);
-    check_order<ops::Sum, A>(dtype);
-    check_order<ops::Prod, A>(dtype);
+  const auto both = [](DType from, auto item, DType to, auto sum) {
+    using From = decltype(item);
+    using A = decltype(sum);
+    check_order<ops::Sum, From, A>(from, to);
+    check_order<ops::Prod, From, A>(from, to);
   };
+  const auto same = [&](DType dtype, auto zero) { both(dtype, zero, dtype, zero); };
   for (int round = 0; round < rounds; ++round) {
-    both(DType::float32, f32());
-    both(DType::float64, f64());
-    both(DType::complex64, Complex<f32>());
-    both(DType::complex128, Complex<f64>());
-    both(DType::uint8, u8());
-    both(DType::uint16, u16());
-    both(DType::uint32, u32());
-    both(DType::uint64, u64());
+    same(DType::float32, f32());
+    same(DType::float64, f64());
+    same(DType::complex64, Complex<f32>());
+    same(DType::complex128, Complex<f64>());
+    same(DType::uint8, u8());
+    same(DType::uint16, u16());
+    same(DType::uint32, u32());
+    same(DType::uint64, u64());
+    both(DType::int8, i8(), DType::int64, u64());
+    both(DType::uint16, u16(), DType::int64, u64());
+    both(DType::int32, i32(), DType::int64, u64());
+    both(DType::int64, i64(), DType::uint64, u64());
+    both(DType::int64, i64(), DType::int16, u16());
+    both(DType::float32, f32(), DType::float64, f64());
   }
-  // Lines beside each other, so many that a block goes along its own, and along several.
-  const auto side_by_side = [](DType dtype, auto zero, const Dims& shape) {
-    std::vector<decltype(zero)> line(shape[0]);
-    fill_random(dtype, reinterpret_cast<char*>(line.data()), shape[0], Values::small);
-    check_lines<ops::Sum>(dtype, line, shape, 0, scanned<ops::Sum>(line));
+  // Lines beside each other, so many that a block goes along its own, and along several; that a
+  // thread goes along its own, whose rows begin anywhere.
+  const auto side_by_side = [](DType dtype, auto zero, const Dims& shape, int axis) {
+    std::vector<decltype(zero)> line(shape[axis]);
+    fill_random(dtype, reinterpret_cast<char*>(line.data()), shape[axis], Values::small);
+    check_lines<ops::Sum>(dtype, line, dtype, scanned<ops::Sum>(line), shape, axis, true);
   };
-  side_by_side(DType::float32, f32(), {300, 6500});
-  side_by_side(DType::float64, f64(), {70, 76100});
+  side_by_side(DType::float32, f32(), {300, 6500}, 0);
+  side_by_side(DType::float64, f64(), {70, 76100}, 0);
+  side_by_side(DType::float32, f32(), {150, 135172}, 0);
+  side_by_side(DType::float32, f32(), {150, 135173}, 0);
+  side_by_side(DType::uint32, u32(), {333, 20, 410}, 1);
 }
 
 }  // namespace arrayx::testing

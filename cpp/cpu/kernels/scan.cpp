@@ -9,7 +9,12 @@ namespace {
 // One element after the other.
 template <class Op, class A>
 struct InOrder {
-  // K rows together: each waits for its own last addition.
+  // Lines are fetched by so many bytes ahead: large rows take 3/5 of the time then.
+  static constexpr int64_t fetched_ahead = 512, line = 64 / sizeof(A);
+
+  // K rows together: each waits for its own last addition. All are read before one is written:
+  // where operand and result lie a multiple of 1 MiB apart, and so do their rows, a read waits for
+  // a write before it of the same column, and all take ten times as long.
   template <int K>
   static void run_rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t n,
                        bool start, A* carry) {
@@ -25,11 +30,21 @@ struct InOrder {
       }
       i = 1;
     }
-    for (; i < n; ++i) {
+    while (i < n) {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) {
-        x[k] = Op::combine(x[k], load_item<A>(in + k * in_stride + i * sizeof(A)));
-        store_item(out + k * out_stride + i * sizeof(A), x[k]);
+        const int64_t ahead = i * int64_t(sizeof(A)) + fetched_ahead;
+        __builtin_prefetch(in + k * in_stride + ahead);
+        __builtin_prefetch(out + k * out_stride + ahead, 1);
+      }
+      const int64_t end = n - i < line ? n : i + line;
+      for (; i < end; ++i) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) {
+          x[k] = Op::combine(x[k], load_item<A>(in + k * in_stride + i * sizeof(A)));
+        }
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) store_item(out + k * out_stride + i * sizeof(A), x[k]);
       }
     }
     ARRAYX_UNROLL

@@ -1187,10 +1187,11 @@ ARRAYX_HD Complex<V> product_square(Complex<V> z) {
   const V product = z.re * z.im;
   return {(z.re - z.im) * (z.re + z.im), product + product};
 }
+template <class T>
+inline constexpr f64 short_power_limit = same_type_v<T, f32> ? 0x1p60 : 0x1p500;
 template <class V>
 ARRAYX_HD mask_t<V> powers_are_short(Complex<V> z) {
-  const V zero = constant<V>(0);
-  const V most = constant<V>(same_type_v<scalar_t<V>, f32> ? 0x1p60 : 0x1p500);
+  const V zero = constant<V>(0), most = constant<V>(short_power_limit<scalar_t<V>>);
   return (fabs(z.re) < most) & (fabs(z.im) < most) & ((z.re != zero) | (z.im != zero));
 }
 
@@ -1227,11 +1228,18 @@ template <class V>
 ARRAYX_HD_NOINLINE Complex<V> any_power_of_two(Complex<V> z) {
   return pow(z, Complex<V>{constant<V>(2), constant<V>(0)});
 }
-// pow(z, 2).
+// pow(z, 2); where powers are short by one comparison of all lanes. Zeros, of which rows of other
+// lengths than a vector's have some behind them, have a zero whose signs the product would lose.
 struct PowerOfTwo {
   template <class V>
   ARRAYX_HD Complex<V> operator()(Complex<V> z) const {
-    return all(powers_are_short(z)) ? product_square(z) : any_power_of_two(z);
+    using T = scalar_t<V>;
+    const V most = constant<V>(short_power_limit<T>), least = constant<V>(limits<T>::min_normal);
+    if (all_within(fabs(z.re) + fabs(z.im), least, most)) return product_square(z);
+    const V zero = constant<V>(0);
+    const mask_t<V> is_zero = (z.re == zero) & (z.im == zero);
+    if (!all(powers_are_short(z) | is_zero)) return any_power_of_two(z);
+    return choose(is_zero, Complex<V>{zero, zero}, product_square(z));
   }
 };
 

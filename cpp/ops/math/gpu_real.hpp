@@ -1,7 +1,7 @@
 // sin, cos, tan, atan, asinh and acosh of one float32 on a GPU, to less than one ulp. Arrays that
 // lie in its L2 cache come faster than these functions are computed, so that instructions decide:
-// nothing is looked up but logarithms, and roots and inverses begin with the approximations that
-// take one instruction.
+// nothing is looked up, and roots and inverses begin with the approximations that take one
+// instruction.
 #pragma once
 
 #include "hyperbolic.hpp"
@@ -75,11 +75,21 @@ ARRAYX_HD DoubleWord<f32> root_on_gpu(DoubleWord<f32> x) {
   return {root, (mul_add(-root, root, x.hi) + x.lo) * (inverse * 0.5f)};
 }
 
-// log(u.hi + u.lo), but log(2 magnitude) from 2^28 on, and x where it is infinite or NaN.
-ARRAYX_HD f32 log_on_gpu(f32 x, f32 magnitude, DoubleWord<f32> u) {
+// log(1 + u.hi + u.lo), u.hi >= 0, but log(2 magnitude) from 2^28 on, and x where that is infinite
+// or NaN.
+ARRAYX_HD f32 log1p_on_gpu(f32 x, f32 magnitude, DoubleWord<f32> u) {
   const bool small = magnitude < 0x1p28f;
-  const f32 result = log_of_sum(small ? u.hi : magnitude * 0x1p-40f, small ? u.lo : 0,
-                                small ? 0 : constant<f32>(41 / k_unit<f32>));
+  const f32 hi = small ? u.hi : magnitude * 0.125f, lo = small ? u.lo : 0;
+  // 1 + hi = 2^k (1 + m), -1/4 <= m < 1/2.
+  const u32 exponent = (bit_cast<u32>(1 + hi) - 0x3f400000) & 0xff800000;
+  const f32 scale = bit_cast<f32>(0x3f800000 - exponent);
+  const f32 m = mul_add(hi, scale, scale - 1), m_low = lo * scale, sum = m + m_low;
+  // The square, the largest term, is not rounded.
+  const f32 series = horner(sum, {0x1.5555a6p-2, -0x1.000024p-2, 0x1.99685ap-3, -0x1.54f24p-3,
+                                  0x1.2897cp-3, -0x1.0d8ffep-3, 0x1.abf63ep-4, -0x1.6fe54ap-5});
+  const f32 tail = mul_add(sum * -0.5f, sum, mul_add(sum * sum * sum, series, m_low));
+  const f32 k = f32(bit_cast<i32>(exponent)) + (small ? 0 : constant<f32>(4 / k_unit<f32>));
+  const f32 result = mul_add(k, constant<f32>(ln2 * k_unit<f32>), m + tail);
   return magnitude < limits<f32>::infinity ? result : x;
 }
 
@@ -122,18 +132,19 @@ ARRAYX_HD f32 atan(f32 x) {
   return with_sign(sum.hi + (sum.lo + mul_add(q * z, series, rest)), x);
 }
 
-// As the functions on lanes.
+// log1p(a + (sqrt(a^2 + 1) - 1)), a = |x|; the difference is exact below 2^24.
 ARRAYX_HD f32 asinh(f32 x) {
-  const f32 magnitude = fabs(x), a = at_most(magnitude, 0x1p28f);
+  const f32 a = fabs(x);
   const DoubleWord<f32> root = detail::root_on_gpu(detail::square_plus(a, 1.0f));
-  const DoubleWord<f32> u = fast_two_sum(root.hi, a);
-  return copysign(detail::log_on_gpu(x, magnitude, {u.hi, u.lo + root.lo}), x);
+  const DoubleWord<f32> u = fast_two_sum(a, root.hi - 1);
+  return copysign(detail::log1p_on_gpu(x, a, {u.hi, u.lo + root.lo}), x);
 }
+// log1p(b + sqrt(b^2 + 2 b)), b = x - 1.
 ARRAYX_HD f32 acosh(f32 x) {
-  const f32 a = at_most(x, 0x1p28f), b = a - 1;
+  const f32 b = x - 1;
   const DoubleWord<f32> root = detail::root_on_gpu(detail::square_plus(b, b + b));
-  const DoubleWord<f32> u = fast_two_sum(a, root.hi);
-  const f32 result = detail::log_on_gpu(x, x, {u.hi, u.lo + root.lo});
+  const DoubleWord<f32> u = fast_two_sum(root.hi, b);
+  const f32 result = detail::log1p_on_gpu(x, x, {u.hi, u.lo + root.lo});
   return x < 1 ? limits<f32>::nan : result;
 }
 
