@@ -192,6 +192,21 @@ def test_any_number_of_threads_gives_the_same_order(dtype, threads):
                 check(a, axis, True)
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_lines_longer_than_the_caches(dtype, threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    n = 1_050_000
+    rng = np.random.default_rng(n)
+    spread = rng.standard_normal(n) * 1e6
+    with threadpoolctl.threadpool_limits(threads, "openmp"):
+        check(spread.astype(dtype), 0, False)
+        # Half of it equal; few values; samples at equal distances that are all alike.
+        check(np.where(spread < 0, 7, spread).astype(dtype), 0, True)
+        check(rng.integers(-50, 50, n).astype(dtype), 0, False)
+        check((np.arange(n) % ((n - 1) // 1023) * 1000).astype(dtype), 0, True)
+
+
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_zeros_keep_their_order_and_nan_their_bits(dtype, descending):

@@ -233,7 +233,17 @@ template <class Item>
 KeyRange range_of(const Item* a, i64 n) {
   return kernels().key_range[item_class(sizeof(Item))](a, n);
 }
-inline constexpr int most_digit_bits = 11;
+constexpr int most_digit_bits = 11;
+constexpr i64 most_counted = 1 << most_digit_bits;  // values
+
+// Writes an item to the end of its bucket, and has the processor fetch what lies ahead of it, which
+// stores do not: buckets beyond the caches fill several times as fast.
+template <class Item, class Place>
+void append(Item* to, Place& end, Item item) {
+  to[end] = item;
+  __builtin_prefetch(to + end + 64 / sizeof(Item));
+  ++end;
+}
 
 // The bucket of an item: the upper bits of its distance from the least one.
 template <class Item>
@@ -246,7 +256,8 @@ struct Digit {
     least = static_cast<Item>(range.least);
     const int width = std::bit_width(range.greatest - range.least);
     const int wanted = std::max(3, int(std::bit_width(static_cast<u64>(n / usual))));
-    const int bits = std::min({most_digit_bits, width, wanted});
+    const bool all = width <= most_digit_bits && i64{1} << width <= n;
+    const int bits = all ? width : std::min({most_digit_bits, width, wanted});
     shift = width - bits;
     count = i64{1} << bits;
   }
@@ -291,15 +302,30 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
   if constexpr (sizeof(Item) == 2) {
     if (n <= i64{1} << 32) {  // by the lower byte, then by the upper one
       BytePlaces place(a, n);
-      for (i64 i = 0; i < n; ++i) b[place.lower[a[i] & 255]++] = a[i];
-      for (i64 i = 0; i < n; ++i) a[place.upper[b[i] >> 8]++] = b[i];
+      for (i64 i = 0; i < n; ++i) append(b, place.lower[a[i] & 255], a[i]);
+      for (i64 i = 0; i < n; ++i) append(a, place.upper[b[i] >> 8], b[i]);
       if (into_b) std::memcpy(b, a, n * sizeof(Item));
       return;
     }
   }
   const Digit<Item> digit(range, n, short_sort.usual);
-  i64 end[1 << most_digit_bits];
+  i64 end[most_counted];
   std::fill_n(end, digit.count, 0);
+  if (digit.shift == 0) {  // counts say it all
+    // There are two tables, since equal items in a row would wait for each other.
+    i64 odd[most_counted];
+    std::fill_n(odd, digit.count, 0);
+    for (i64 i = 0; i + 1 < n; i += 2) {
+      ++end[digit(a[i])];
+      ++odd[digit(a[i + 1])];
+    }
+    if (n % 2) ++end[digit(a[n - 1])];
+    Item* to = into_b ? b : a;
+    for (i64 d = 0; d < digit.count; ++d) {
+      to = std::fill_n(to, end[d] + odd[d], static_cast<Item>(digit.least + d));
+    }
+    return;
+  }
   for (i64 i = 0; i < n; ++i) ++end[digit(a[i])];
   i64 sum = 0;
   for (i64 d = 0; d < digit.count; ++d) {
@@ -307,11 +333,7 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     end[d] = sum;
     sum += count;
   }
-  for (i64 i = 0; i < n; ++i) b[end[digit(a[i])]++] = a[i];
-  if (digit.shift == 0) {
-    if (!into_b) std::memcpy(a, b, n * sizeof(Item));
-    return;
-  }
+  for (i64 i = 0; i < n; ++i) append(b, end[digit(a[i])], a[i]);
   i64 first = 0;
   for (i64 d = 0; d < digit.count; ++d) {
     const i64 count = end[d] - first;
@@ -320,10 +342,27 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
   }
 }
 
+// Writes what is below the pivot to `less`, the rest to `others`, of which one may be a; returns
+// how much is below.
+template <class Item>
+i64 partition(const Item* a, Item* less, Item* others, i64 n, Item pivot) {
+  if (const PartitionKernel kernel = kernels().partition[item_class(sizeof(Item))]) {
+    return kernel(a, less, others, n, pivot);
+  }
+  i64 below = 0;
+  for (i64 i = 0; i < n; ++i) {
+    const Item item = a[i];
+    less[below] = item;
+    others[i - below] = item;
+    below += item < pivot;
+  }
+  return below;
+}
+
 // The same by cuts into parts below and above a pivot, which whole vectors write faster than single
-// items find their buckets. Parts that a cut leaves whole, as where all items are equal, and those
-// that `levels` cuts have not made short, are sorted by radix; a cut that takes off little counts
-// as most of those that are left.
+// items find their buckets, but for values that are few enough to be counted. Parts that a cut
+// leaves whole, as where all items are equal, and those that `levels` cuts have not made short, are
+// sorted by radix; a cut that takes off little counts as most of those that are left.
 template <class Item>
 void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   const ShortSort<Item> short_sort;
@@ -336,10 +375,12 @@ void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
     return;
   }
   short_sort(sample, sample, samples);
+  constexpr int soon_cut = 16;  // that many values
+  const Item spread = sample[samples - 1] - sample[0];
+  if (spread >= soon_cut && spread < most_counted) return radix_sort(a, b, n, into_b);
   Item pivot = sample[samples / 2];
   if (pivot == sample[0]) ++pivot;  // else nothing might be below it
   Item *to = into_b ? b : a, *other = into_b ? a : b;
-  const PartitionKernel partition = kernels().partition[item_class(sizeof(Item))];
   const i64 below = partition(a, to, other, n, pivot), above = n - below;
   const i64 lesser = std::min(below, above);
   levels = lesser == 0 ? 0 : lesser < n / 64 ? levels / 4 : levels - 1;
@@ -347,15 +388,15 @@ void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   quick_sort(other, to + below, above, true, levels);
 }
 
-// The same by the faster of the two ways.
+// Sorts a[0…n) by means of b, by the faster of the two ways.
 template <class Item>
-void sort_alone(Item* a, Item* b, i64 n, bool into_b) {
+void sort_alone(Item* a, Item* b, i64 n) {
   if constexpr (sizeof(Item) >= 4) {
     if (kernels().partition[item_class(sizeof(Item))]) {
-      return quick_sort(a, b, n, into_b, 2 * int(std::bit_width(static_cast<u64>(n))));
+      return quick_sort(a, b, n, false, 2 * int(std::bit_width(static_cast<u64>(n))));
     }
   }
-  radix_sort(a, b, n, into_b);
+  radix_sort(a, b, n, false);
 }
 
 template <class Item>
@@ -377,65 +418,71 @@ KeyRange parallel_range(const Item* a, i64 n, i64 piece) {
   return all;
 }
 
-// The same on several threads: each piece counts its digits and writes to places of its own.
+// Cuts a[0…n) at ascending pivots, one fewer than there are parts, a power of two; into b if
+// `into_b`, else into a. ends[i] is where part i ends, counted from `first`.
 template <class Item>
-void parallel_radix_sort(Item* a, Item* b, i64 n, bool into_b) {
-  if (n < long_line || thread_count() == 1) return sort_alone(a, b, n, into_b);
-  const i64 work = n * i64(sizeof(Item));
-  const i64 piece = std::max(chunk_elements, n / 64 + 1), pieces = (n + piece - 1) / piece;
-  const KeyRange range = parallel_range(a, n, piece);
-  if (!range.unsorted) {
-    if (into_b) std::memcpy(b, a, work);
+void cut(Item* a, Item* b, i64 n, bool into_b, const Item* pivots, i64 parts, i64 first,
+         i64* ends) {
+  if (parts == 1) {
+    if (into_b) std::memcpy(b, a, n * sizeof(Item));
+    *ends = first + n;
     return;
   }
-  const Digit<Item> digit(range, n, ShortSort<Item>().usual);
-  std::vector<i64> place(pieces * digit.count, 0);
-  parallel_for(pieces, work, [&](i64 c) {
-    i64* counts = place.data() + c * digit.count;
-    const i64 last = std::min(n, (c + 1) * piece);
-    for (i64 i = c * piece; i < last; ++i) ++counts[digit(a[i])];
-  });
-  std::vector<i64> start(digit.count + 1, n);
-  i64 sum = 0;
-  for (i64 d = 0; d < digit.count; ++d) {
-    start[d] = sum;
-    for (i64 c = 0; c < pieces; ++c) {
-      const i64 count = place[c * digit.count + d];
-      place[c * digit.count + d] = sum;
-      sum += count;
-    }
-  }
-  parallel_for(pieces, 2 * work, [&](i64 c) {
-    i64* at = place.data() + c * digit.count;
-    const i64 last = std::min(n, (c + 1) * piece);
-    for (i64 i = c * piece; i < last; ++i) b[at[digit(a[i])]++] = a[i];
-  });
-  if (digit.shift == 0) {
-    if (!into_b)
-      over_pieces(n, true, 2 * sizeof(Item), [&](i64 first, i64 last) {
-        std::memcpy(a + first, b + first, (last - first) * sizeof(Item));
-      });
-    return;
-  }
-  // Buckets too large for one thread's share are taken one after the other, the rest side by side.
-  const auto is_large = [&](i64 d) { return start[d + 1] - start[d] > std::max(long_line, n / 8); };
-  for (i64 d = 0; d < digit.count; ++d) {
-    if (is_large(d)) {
-      parallel_radix_sort(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
-    }
-  }
-  parallel_for(digit.count, 4 * work, [&](i64 d) {
-    if (!is_large(d)) sort_alone(b + start[d], a + start[d], start[d + 1] - start[d], !into_b);
-  });
+  const i64 half = parts / 2;
+  Item *to = into_b ? b : a, *other = into_b ? a : b;
+  const i64 below = partition(a, to, other, n, pivots[half - 1]), above = n - below;
+  cut(to, other + above, below, false, pivots, half, first, ends);
+  cut(other, to + below, above, true, pivots + half, half, first + below, ends + half);
 }
 
-template <class Item>
-void sort_items(Item* a, Item* b, i64 n, bool threads) {
-  if (threads) {
-    parallel_radix_sort(a, b, n, false);
-  } else {
-    sort_alone(a, b, n, false);
+// The same, and done(first, last) for each part of the result. What is too much for the caches or
+// for one thread is cut at common pivots a piece at a time; then each part is gathered from the
+// pieces and sorted.
+template <class Item, class Done>
+void sort_items(Item* a, Item* b, i64 n, bool threads, Done&& done) {
+  const auto alone = [&] {
+    sort_alone(a, b, n);
+    done(i64{0}, n);
+  };
+  constexpr i64 cached = (1 << 22) / sizeof(Item);
+  const bool cuts_fast = kernels().partition[item_class(sizeof(Item))] != nullptr;
+  threads = threads && n >= long_line && thread_count() > 1;
+  if (sizeof(Item) == 2 || !(threads || (cuts_fast && n > cached))) return alone();
+  constexpr i64 most_parts = 64, samples = 16 * most_parts;
+  const i64 parts = std::clamp<i64>(std::bit_ceil(static_cast<u64>(n >> 14)), 8, most_parts);
+  const i64 piece = std::clamp<i64>(n / 16, 1 << 13, (1 << 19) / sizeof(Item));
+  const i64 pieces = (n + piece - 1) / piece;
+  Item sample[samples], pivots[most_parts];
+  for (i64 i = 0; i < samples; ++i) sample[i] = a[(n - 1) / (samples - 1) * i];
+  radix_sort(sample, b, samples, false);
+  if (!threads && Item(sample[samples - 1] - sample[0]) < most_counted) return alone();
+  for (i64 i = 1; i < parts; ++i) pivots[i - 1] = sample[samples / parts * i];
+  std::vector<i64> ends(pieces * parts);
+  const i64 work = threads ? 4 * n * i64(sizeof(Item)) : 0;
+  parallel_for(pieces, work, [&](i64 c) {
+    const i64 first = c * piece;
+    cut(a + first, b + first, std::min(piece, n - first), true, pivots, parts, first,
+        ends.data() + c * parts);
+  });
+  const auto start_of = [&](i64 c, i64 part) {
+    return part == 0 ? c * piece : ends[c * parts + part - 1];
+  };
+  std::vector<i64> start(parts + 1, 0);
+  for (i64 part = 0; part < parts; ++part) {
+    start[part + 1] = start[part];
+    for (i64 c = 0; c < pieces; ++c) start[part + 1] += ends[c * parts + part] - start_of(c, part);
   }
+  parallel_for(parts, work, [&](i64 part) {
+    const i64 first = start[part], count = start[part + 1] - first;
+    Item* to = a + first;
+    for (i64 c = 0; c < pieces; ++c) {
+      const Item* from = b + start_of(c, part);
+      to = std::copy(from, static_cast<const Item*>(b) + ends[c * parts + part], to);
+    }
+    Scratch scratch;
+    sort_alone(a + first, scratch.take<Item>(count), count);
+    done(first, first + count);
+  });
 }
 
 // ---- positions in order -------------------------------------------------------------------------
@@ -490,7 +537,7 @@ class Order {
         a[i] = (b[i] - range.least) >> shift << bits_ | (a[i] & mask_);
       }
     });
-    sort_items(a, b, n, threads);
+    sort_items(a, b, n, threads, [](i64, i64) {});
     const bool exact = shift == shared;
     if (!exact || !last_word) sort_runs(a, b, n, exact ? word + 1 : word, threads);
   }
@@ -602,6 +649,23 @@ void argsort_complex(const char* in, i64* out, i64 n, bool descending, bool thre
   });
 }
 
+// Positions of what is false and then of what is true, or the reverse.
+void argsort_truth(const char* in, i64* out, i64 n, bool descending) {
+  constexpr i64 words = 64, block = words * sizeof(u64);
+  u64 sought[words] = {};
+  i64 found = 0;
+  for (const bool truth : {descending, !descending}) {
+    const u64 flip = truth ? 0 : ~u64{0} / 255;  // the lowest bit of each byte
+    for (i64 first = 0; first < n; first += block) {
+      const i64 count = std::min(block, n - first);
+      char* bytes = reinterpret_cast<char*>(sought);
+      keys_of<bool>(in + first, reinterpret_cast<std::uint8_t*>(sought), count, false, true);
+      for (u64& word : sought) word ^= flip;
+      found += kernels().positions[1](bytes, count, first, out + found, n - found);
+    }
+  }
+}
+
 // Keys of one byte: count each, then write each position to its place.
 template <class T>
 void counting_argsort(const char* in, i64* out, i64 n, Key<T> flip) {
@@ -613,7 +677,7 @@ void counting_argsort(const char* in, i64* out, i64 n, Key<T> flip) {
     p = sum;
     sum += count;
   }
-  for (i64 i = 0; i < n; ++i) out[place[key_at<T>(in + i, flip)]++] = i;
+  for (i64 i = 0; i < n; ++i) append(out, place[key_at<T>(in + i, flip)], i);
 }
 
 // Keys of two bytes: by the lower one, then by the upper one. An item is the upper byte above a
@@ -625,9 +689,9 @@ void two_pass_argsort(const char* in, i64* out, i64 n, bool descending, Scratch&
   keys_of<T>(in, keys, n, descending, true);
   BytePlaces place(keys, n);
   for (i64 i = 0; i < n; ++i) {
-    items[place.lower[keys[i] & 255]++] = u32{keys[i]} >> 8 << 24 | static_cast<u32>(i);
+    append(items, place.lower[keys[i] & 255], u32{keys[i]} >> 8 << 24 | static_cast<u32>(i));
   }
-  for (i64 i = 0; i < n; ++i) out[place.upper[items[i] >> 24]++] = items[i] & 0xffffff;
+  for (i64 i = 0; i < n; ++i) append(out, place.upper[items[i] >> 24], i64{items[i] & 0xffffff});
 }
 
 // out (n positions) sorts the n contiguous elements at `in`.
@@ -636,6 +700,8 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
                   Scratch& scratch) {
   if constexpr (is_complex_type<T>) {
     argsort_complex<T>(in, out, n, descending, threads, scratch);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    argsort_truth(in, out, n, descending);
   } else {
     const auto identity = [&](i64 first, i64 last) {
       kernels().integer_range[3](out + first, static_cast<u64>(first), 1, last - first);
@@ -656,9 +722,8 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
           for (const K* key = keys; i < end; ++i) a[i] = Item(Item(*key++) << half | Item(i));
         }
       });
-      sort_items(a, a + n, n, threads);
       constexpr Item mask = (Item(1) << half) - 1;
-      over_pieces(n, threads, sizeof(Item) + 8, [&](i64 first, i64 last) {
+      sort_items(a, a + n, n, threads, [&](i64 first, i64 last) {
         for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(a[i] & mask);
       });
     };
@@ -775,8 +840,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
         }
       }
     }
-    if (numbers > 0) sort_items(a, a + n, numbers, threads);
-    over_pieces(numbers, threads, 2 * sizeof(T), [&](i64 first, i64 last) {
+    sort_items(a, a + n, numbers, threads, [&](i64 first, i64 last) {
       if constexpr (sizeof(T) == 1) {
         for (i64 i = first; i < last; ++i)
           store(out + i, bits_of_key<T>(static_cast<K>(a[i]), flip));
