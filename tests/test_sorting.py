@@ -131,6 +131,19 @@ def test_lines_that_are_nearly_in_order(dtype):
             check(swapped, 0, descending)
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_long_lines_with_one_pair_out_of_order(dtype, threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    line = np.arange(70_000).astype(dtype)
+    with threadpoolctl.threadpool_limits(threads, "openmp"):
+        check(line, 0, False)
+        for i in [1, 512, 32_767, 32_768, 32_769, 65_536, line.size - 1]:
+            swapped = line.copy()
+            swapped[[i - 1, i]] = line[[i, i - 1]]
+            check(swapped, 0, False)
+
+
 @pytest.mark.parametrize("dtype", ["uint32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("n", [4100, 40_000])
 def test_lines_whose_samples_mislead(dtype, n):

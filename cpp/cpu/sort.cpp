@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../array/plan.hpp"
@@ -173,22 +174,31 @@ constexpr i64 looked_at_from = 256;
 // Whether n contiguous elements are in order, of which most lines that are not show it at once.
 // Calls seen(first, last) for each piece while it is in the first cache.
 template <class T, class Seen>
-bool in_order(const char* in, i64 n, bool descending, Seen&& seen) {
+bool in_order(const char* in, i64 n, bool descending, bool threads, Seen&& seen) {
   if constexpr (is_complex_type<T> || sizeof(T) == 1) {
     return false;
   } else {
     constexpr i64 longest = 512;
-    Key<T> keys[longest];
-    i64 block = 32;
-    for (i64 first = 0; first + 1 < n;) {
-      const i64 count = std::min(block, n - first);
-      keys_of<T>(in + first * i64(sizeof(T)), keys, count, descending, true);
-      if (kernels().key_range[item_class(sizeof(T))](keys, count).unsorted) return false;
-      seen(first, first + count);
-      first += block - 1;  // each piece begins with the last one's end
-      block = longest;
-    }
-    return true;
+    const auto goes_on_through = [&](i64 begin, i64 end) {
+      Key<T> keys[longest + 1];
+      i64 block = 32;
+      for (i64 first = begin; first < end; first += std::exchange(block, longest)) {
+        const i64 last = std::min(end, first + block), from = std::max<i64>(first - 1, 0);
+        keys_of<T>(in + from * i64(sizeof(T)), keys, last - from, descending, true);
+        if (kernels().key_range[item_class(sizeof(T))](keys, last - from).unsorted) return false;
+        seen(first, last);
+      }
+      return true;
+    };
+    if (!threads) return goes_on_through(0, n);
+    if (!goes_on_through(0, std::min(n, longest))) return false;
+    std::atomic<bool> ordered{true};
+    over_pieces(n, true, 2 * sizeof(T), [&](i64 first, i64 last) {
+      if (ordered.load(std::memory_order_relaxed) && !goes_on_through(first, last)) {
+        ordered.store(false, std::memory_order_relaxed);
+      }
+    });
+    return ordered;
   }
 }
 
@@ -706,7 +716,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
     const auto identity = [&](i64 first, i64 last) {
       kernels().integer_range[3](out + first, static_cast<u64>(first), 1, last - first);
     };
-    if (n > looked_at_from && in_order<T>(in, n, descending, identity)) return;
+    if (n > looked_at_from && in_order<T>(in, n, descending, threads, identity)) return;
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
     const auto key = [=](i64 i) { return key_at<T>(in + i * i64(sizeof(T)), flip); };
@@ -806,7 +816,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
       const i64 at = first * i64(sizeof(T));
       std::memcpy(out + at, in + at, (last - first) * i64(sizeof(T)));
     };
-    if (n > looked_at_from && in_order<T>(in, n, descending, copy)) return;
+    if (n > looked_at_from && in_order<T>(in, n, descending, threads, copy)) return;
     using K = Key<T>;
     const K flip = descending ? K(~K(0)) : K(0);
     if constexpr (sizeof(T) <= 2 && !is_real_type<T>) {
