@@ -773,6 +773,55 @@ def test_qr_of_huge_and_tiny_and_zero_columns():
         np.testing.assert_allclose(adjoint(q) @ q, unit(q), atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("m", "n"),
+    [(9, 9), (17, 17), (33, 40), (40, 33), (64, 64), (129, 127), (150, 3), (3, 150)],
+)
+def test_factors_of_awkward_matrices_that_the_caches_hold(m, n, dtype):
+    small = 100 * math.sqrt(m * n) * eps(dtype)
+    for a in awkward_matrices(m, n, dtype):
+        a = a.astype(dtype)
+        exact = a.astype("float64")
+        bound = small * float(np.max(np.abs(exact)))
+        x = xp.asarray(a)
+        q, r = (host(part).astype("float64") for part in xp.linalg.qr(x, mode="complete"))
+        # Column for column: one may be much smaller than others.
+        assert (np.abs(q @ r - exact).max(0) <= small * np.abs(exact).max(0)).all()
+        assert (np.tril(r, -1) == 0).all()
+        for full in (True, False):
+            u, s, vh = (host(part) for part in xp.linalg.svd(x, full_matrices=full))
+            k = s.shape[0]
+            assert float(np.abs(u[:, :k] * s.astype("float64") @ vh[:k] - exact).max()) <= bound
+            for vectors in (q.astype(dtype), u, vh.T):
+                np.testing.assert_allclose(
+                    vectors.T @ vectors, unit(vectors.T @ vectors), atol=small
+                )
+            assert float(np.abs(host(xp.linalg.svdvals(x)) - s).max()) <= bound
+            assert (np.diff(s) <= 0).all()
+        if m == n:
+            symmetric = exact / 2 + exact.T / 2
+            lower = np.where(np.tri(n, dtype=bool), symmetric, np.nan).astype(dtype)
+            values, vectors = (host(part) for part in xp.linalg.eigh(xp.asarray(lower)))
+            again = vectors * values.astype("float64") @ vectors.T
+            assert float(np.abs(again - symmetric).max()) <= bound
+            np.testing.assert_allclose(vectors.T @ vectors, unit(vectors), atol=small)
+            assert (
+                float(np.abs(host(xp.linalg.eigvalsh(xp.asarray(lower))) - values).max()) <= bound
+            )
+
+
+@pytest.mark.parametrize(("m", "n"), [(12, 12), (33, 33), (64, 64), (40, 30), (30, 40), (60, 20)])
+def test_signs_of_factors_are_those_of_lapack(m, n):
+    a = np.random.default_rng(1).standard_normal((m, n))
+    for factor, expected in (
+        (xp.linalg.qr(xp.asarray(a)), np.linalg.qr(a)),
+        (xp.linalg.svd(xp.asarray(a)), np.linalg.svd(a)),
+    ):
+        for part, other in zip(factor, expected, strict=True):
+            np.testing.assert_allclose(host(part), other, atol=1e-10)
+
+
 # ---- what has no result -----------------------------------------------------------------------------------
 
 E = xp.linalg.LinAlgError

@@ -84,6 +84,8 @@ const Lapack<T>& lapack() {
     find(f.trevc, (real + "trevc_").c_str());
     find(f.sterf, (real + "sterf_").c_str());
     find(f.stedc, (real + "stedc_").c_str());
+    find(f.lasq1, (real + "lasq1_").c_str());
+    find(f.bdsdc, (real + "bdsdc_").c_str());
     find(f.geev, (letter + "geev_").c_str());
     find(f.gesdd, (letter + "gesdd_").c_str());
     return f;

@@ -89,6 +89,10 @@ struct Lapack {
       trevc;
   Routine<Int, R*, R*, blas_int*> sterf;
   Routine<Text, Int, R*, R*, R*, Int, R*, Int, blas_int*, Int, blas_int*, std::size_t> stedc;
+  Routine<Int, R*, R*, R*, blas_int*> lasq1;
+  Routine<Text, Text, Int, R*, R*, R*, Int, R*, Int, R*, blas_int*, R*, blas_int*, blas_int*,
+          std::size_t, std::size_t>
+      bdsdc;
   std::conditional_t<complex,
                      Routine<Text, Text, Int, T*, Int, T*, T*, Int, T*, Int, T*, Int, R*, blas_int*,
                              std::size_t, std::size_t>,

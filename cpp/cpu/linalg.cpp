@@ -3,7 +3,8 @@
 // transposed matrix has the factors that are wanted (LAPACK, which is column-major, then writes
 // rows straight into the outputs), column-major elsewhere. Small matrices are spread over our
 // threads; of the smallest, which are solved, inverted or factored faster than LAPACK is called,
-// several are done at once by kernels of our own.
+// several are done at once by kernels of our own, and others reflect a matrix that the L2 cache
+// holds.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -65,14 +66,16 @@ Layout matrix_layout(std::int64_t rows, std::int64_t columns, std::int64_t row_s
 
 enum class Order { rows, columns };
 
-// to[...] = a rows x columns matrix, without gaps in the order given. `from` may be unaligned.
+// to[...] = a rows x columns matrix, in the order given, without gaps or with rows or columns that
+// are `leading` items apart. `from` may be unaligned.
 template <class T>
 void pack(const char* from, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
-          std::int64_t column_stride, T* to, Order order) {
+          std::int64_t column_stride, T* to, Order order, std::int64_t leading = 0) {
+  if (leading == 0) leading = order == Order::rows ? columns : rows;
   if (rows * columns > small_matrix) {
     const Layout source = matrix_layout(rows, columns, row_stride, column_stride);
-    const Layout target = order == Order::rows ? matrix_layout(rows, columns, columns, 1)
-                                               : matrix_layout(rows, columns, 1, rows);
+    const Layout target = order == Order::rows ? matrix_layout(rows, columns, leading, 1)
+                                               : matrix_layout(rows, columns, 1, leading);
     Operand in, out;
     in.data = const_cast<char*>(from);
     in.layout = &source;
@@ -85,17 +88,18 @@ void pack(const char* from, std::int64_t rows, std::int64_t columns, std::int64_
     std::swap(rows, columns);
     std::swap(row_stride, column_stride);
   }
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i, to += leading) {
     const char* line = from + i * row_stride * static_cast<std::int64_t>(sizeof(T));
     for (std::int64_t j = 0; j < columns; ++j) {
-      std::memcpy(to++, line + j * column_stride * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+      std::memcpy(to + j, line + j * column_stride * static_cast<std::int64_t>(sizeof(T)),
+                  sizeof(T));
     }
   }
 }
 
 template <class T>
-void pack(const Stack& x, std::int64_t i, T* to, Order order) {
-  pack(x.at(i), x.rows, x.columns, x.row_stride, x.column_stride, to, order);
+void pack(const Stack& x, std::int64_t i, T* to, Order order, std::int64_t leading = 0) {
+  pack(x.at(i), x.rows, x.columns, x.row_stride, x.column_stride, to, order, leading);
 }
 
 // A column-major matrix without gaps written row-major.
@@ -329,6 +333,31 @@ std::uint64_t lanes_lost(int used, std::uint64_t open, const Take& take, const O
     }
   }
   return lost;
+}
+
+// ---- one matrix that the L2 cache holds ------------------------------------------------------
+
+// The kernels that reflect an m × n matrix faster than LAPACK; null where that is better.
+template <class T>
+const SmallMatrixKernels* reflecting_kernels(std::int64_t m, std::int64_t n) {
+  // Short rows are filled up to vectors.
+  if (std::max<std::int64_t>(m, 16) > 128 * 128 / std::max<std::int64_t>(n, 16)) return nullptr;
+  if constexpr (Lapack<T>::complex) return nullptr;
+  return kernels().small_matrices[sizeof(T) == sizeof(float) ? 0 : 1];
+}
+
+// So many numbers in whole vectors.
+std::int64_t whole_vectors(const SmallMatrixKernels& f, std::int64_t n) {
+  return (n + f.lanes - 1) / f.lanes * f.lanes;
+}
+
+// Rows that lie `from_leading` items apart, written `to_leading` items apart.
+template <class T>
+void copy_rows(const T* from, std::int64_t from_leading, std::int64_t rows, std::int64_t columns,
+               T* to, std::int64_t to_leading) {
+  for (std::int64_t i = 0; i < rows; ++i, from += from_leading, to += to_leading) {
+    std::copy(from, from + columns, to);
+  }
 }
 
 // ---- LU -----------------------------------------------------------------------------------------
@@ -603,30 +632,54 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
   size = std::max(size, work_size(answer));
   Workspace w;
   const std::int64_t matrix = w.add<T>(m * n), factors = w.add<T>(k), work = w.add<T>(size);
-  for_each_matrix(a.count, m * std::max(n, q_columns), 2.0 * m * q_columns * k, w,
-                  [&](char* memory, std::int64_t i) {
-                    T* lq = part<T>(memory, matrix);
-                    T* tau = part<T>(memory, factors);
-                    T* scratch = part<T>(memory, work);
-                    T* q_out = output<T>(q, i, m * q_columns);
-                    T* r_out = output<T>(r, i, r_rows * n);
-                    blas_int failed = 0;
-                    pack(a, i, lq, Order::rows);
-                    f.gelqf(&n, &m, lq, &n, tau, scratch, &size, &failed);
-                    for (blas_int row = 0; row < r_rows; ++row) {
-                      T* line = r_out + row * n;
-                      const blas_int zeros = row < k ? row : n;
-                      std::fill(line, line + zeros, T(0));
-                      std::copy(lq + row * n + zeros, lq + row * n + n, line + zeros);
-                    }
-                    for (blas_int row = 0; row < m; ++row) {
-                      T* line = q_out + row * q_columns;
-                      std::copy(lq + row * n, lq + row * n + k, line);
-                      std::fill(line + k, line + q_columns, T(0));
-                    }
-                    f.unglq(&q_columns, &m, &k, q_out, &q_columns, tau, scratch, &size, &failed);
-                    return true;
-                  });
+  const auto by_lapack = [&](char* memory, std::int64_t i) {
+    T* lq = part<T>(memory, matrix);
+    T* tau = part<T>(memory, factors);
+    T* scratch = part<T>(memory, work);
+    T* q_out = output<T>(q, i, m * q_columns);
+    T* r_out = output<T>(r, i, r_rows * n);
+    blas_int failed = 0;
+    pack(a, i, lq, Order::rows);
+    f.gelqf(&n, &m, lq, &n, tau, scratch, &size, &failed);
+    for (blas_int row = 0; row < r_rows; ++row) {
+      T* line = r_out + row * n;
+      const blas_int zeros = row < k ? row : n;
+      std::fill(line, line + zeros, T(0));
+      std::copy(lq + row * n + zeros, lq + row * n + n, line + zeros);
+    }
+    for (blas_int row = 0; row < m; ++row) {
+      T* line = q_out + row * q_columns;
+      std::copy(lq + row * n, lq + row * n + k, line);
+      std::fill(line + k, line + q_columns, T(0));
+    }
+    f.unglq(&q_columns, &m, &k, q_out, &q_columns, tau, scratch, &size, &failed);
+    return true;
+  };
+  const std::int64_t elements = m * std::max(n, q_columns);
+  const double cost = 2.0 * m * q_columns * k;
+  if (const SmallMatrixKernels* one = reflecting_kernels<T>(m, std::max(n, q_columns))) {
+    const std::int64_t stride = whole_vectors(*one, n), q_stride = whole_vectors(*one, q_columns);
+    const std::int64_t rows = w.add<T>(m * stride), left = w.add<T>(m * q_stride);
+    const std::int64_t room = w.add<T>(m + 2 * std::max(stride, q_stride));
+    for_each_matrix(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
+      T *x = part<T>(memory, rows), *y = part<T>(memory, left), *tau = part<T>(memory, factors);
+      std::fill(x, x + m * stride, T(0));
+      pack(a, i, x, Order::rows, stride);
+      if (!one->has_usual_size(x, m * stride)) return by_lapack(memory, i);
+      one->triangularize(x, m, n, stride, tau, part<T>(memory, room));
+      std::fill(y, y + m * q_stride, T(0));
+      for (blas_int j = 0; j < q_columns; ++j) y[j * (q_stride + 1)] = T(1);
+      one->turn(x, stride, 1, k, 0, tau, y, m, q_stride, true, part<T>(memory, room));
+      copy_rows(y, q_stride, m, q_columns, output<T>(q, i, m * q_columns), q_columns);
+      for (blas_int row = 1; row < r_rows; ++row) {
+        std::fill_n(x + row * stride, std::min(row, n), T(0));
+      }
+      copy_rows(x, stride, r_rows, n, output<T>(r, i, r_rows * n), n);
+      return true;
+    });
+    return;
+  }
+  for_each_matrix(a.count, elements, cost, w, by_lapack);
 }
 
 // ---- eigenvalues ------------------------------------------------------------------------------
@@ -730,6 +783,42 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
         return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
       };
       return for_each_block(a.count, lanes, 4.0 * n * n * n, w, by_lanes);
+    }
+  }
+  if constexpr (!Lapack<T>::complex) {
+    if (const SmallMatrixKernels* one = reflecting_kernels<T>(n, n)) {
+      const std::int64_t stride = whole_vectors(*one, n);
+      const std::int64_t rows = w.add<T>(n * stride), left = w.add<T>(vectors ? n * stride : 0);
+      const std::int64_t beside = w.add<T>(n), factors = w.add<T>(n), room = w.add<T>(3 * stride);
+      const blas_int stedc_size = n * n + 4 * n + 1, stedc_ints = 5 * n + 3;
+      const std::int64_t stedc_work = w.add<T>(vectors ? stedc_size : 0);
+      const std::int64_t stedc_int_work = w.add<blas_int>(stedc_ints);
+      const auto by_reflections = [&](char* memory, std::int64_t i) {
+        T *x = part<T>(memory, rows), *z = part<T>(memory, left), *e = part<T>(memory, beside);
+        T *tau = part<T>(memory, factors), *columns = part<T>(memory, matrix);
+        T* value = output<T>(values, i, n);
+        std::fill(x, x + n * stride, T(0));
+        pack(a, i, x, Order::rows, stride);
+        for (blas_int r = 0; r < n; ++r) {
+          for (blas_int c = 0; c < r; ++c) x[c * stride + r] = x[r * stride + c];
+        }
+        if (!one->has_usual_size(x, n * stride)) return by_lapack(memory, i);
+        one->tridiagonalize_one(x, n, stride, value, e, tau, part<T>(memory, room));
+        blas_int info = 0;
+        if (!vectors) {
+          f.sterf(&n, value, e, &info);
+          return info == 0;
+        }
+        f.stedc("I", &n, value, e, columns, &n, part<T>(memory, stedc_work), &stedc_size,
+                part<blas_int>(memory, stedc_int_work), &stedc_ints, &info, 1);
+        if (info != 0) return false;
+        std::fill(z, z + n * stride, T(0));
+        pack(reinterpret_cast<const char*>(columns), n, n, 1, n, z, Order::rows, stride);
+        one->turn(x, 1, stride, n - 1, 1, tau, z, n, stride, false, part<T>(memory, room));
+        copy_rows(z, stride, n, n, output<T>(*vectors, i, n * n), n);
+        return true;
+      };
+      return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_reflections);
     }
   }
   return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_lapack);
@@ -999,6 +1088,65 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
         return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
       };
       return for_each_block(a.count, lanes, 32.0 * most * k * k, w, by_rotations);
+    }
+  }
+  if constexpr (!Lapack<T>::complex) {
+    // LAPACK brings matrices that are longer than this to a triangle first, and its vectors have
+    // other signs.
+    const bool square = 6 * most < 11 * k;
+    const SmallMatrixKernels* one =
+        !u || square ? reflecting_kernels<T>(most, full ? most : k) : nullptr;
+    if (one) {
+      // A matrix of fewer rows than columns is transposed, and has a lower bidiagonal one.
+      const bool lower = m < n;
+      const std::int64_t stride = whole_vectors(*one, k), widest = whole_vectors(*one, most);
+      const std::int64_t rows = w.add<T>(most * stride), turned = w.add<T>(u ? most * widest : 0);
+      const std::int64_t beside = w.add<T>(k), left_factors = w.add<T>(k);
+      const std::int64_t right_factors = w.add<T>(k), room = w.add<T>(most + 2 * widest);
+      const std::int64_t small_left = w.add<T>(u ? k * k : 0),
+                         small_right = w.add<T>(u ? k * k : 0);
+      const std::int64_t values_work = w.add<T>(u ? 3 * k * k + 4 * k : 4 * k);
+      const auto by_reflections = [&](char* memory, std::int64_t i) {
+        T *x = part<T>(memory, rows), *z = part<T>(memory, turned), *e = part<T>(memory, beside);
+        T *taus = part<T>(memory, left_factors), *others = part<T>(memory, right_factors);
+        T *free = part<T>(memory, room), *scratch = part<T>(memory, values_work);
+        T* value = output<T>(s, i, k);
+        std::fill(x, x + most * stride, T(0));
+        pack(a, i, x, lower ? Order::columns : Order::rows, stride);
+        if (!one->has_usual_size(x, most * stride)) return by_lapack(memory, i);
+        one->bidiagonalize(x, most, k, stride, value, e, taus, others, free);
+        blas_int info = 0;
+        if (!u) {
+          f.lasq1(&k, value, e, scratch, &info);
+          return info == 0 || by_lapack(memory, i);
+        }
+        T *inner_u = part<T>(memory, small_left), *inner_vh = part<T>(memory, small_right);
+        f.bdsdc(lower ? "L" : "U", "I", &k, value, e, inner_u, &k, inner_vh, &k, nullptr, nullptr,
+                scratch, part<blas_int>(memory, int_work), &info, 1, 1);
+        if (info != 0) return false;
+        // z = Q or P times the k × k matrix with these strides and an identity.
+        const auto turn = [&](bool q, const T* inner, std::int64_t row_stride,
+                              std::int64_t column_stride, std::int64_t length, std::int64_t width) {
+          const std::int64_t leading = whole_vectors(*one, width);
+          std::fill(z, z + length * leading, T(0));
+          pack(reinterpret_cast<const char*>(inner), k, k, row_stride, column_stride, z,
+               Order::rows, leading);
+          for (std::int64_t j = k; j < std::min(length, width); ++j) z[j * (leading + 1)] = T(1);
+          if (q) {
+            one->turn(x, stride, 1, k, 0, taus, z, length, leading, false, free);
+          } else {
+            one->turn(x, 1, stride, k - 1, 1, others, z, length, leading, false, free);
+          }
+          return leading;
+        };
+        std::int64_t leading = turn(!lower, inner_u, 1, k, m, u_columns);
+        copy_rows(z, leading, m, u_columns, output<T>(*u, i, m * u_columns), u_columns);
+        leading = turn(lower, inner_vh, k, 1, n, vh_rows);
+        pack(reinterpret_cast<const char*>(z), vh_rows, n, 1, leading,
+             output<T>(*vh, i, vh_rows * n), Order::rows);
+        return true;
+      };
+      return for_each_matrix(a.count, elements, 8.0 * elements * k, w, by_reflections);
     }
   }
   return for_each_matrix(a.count, elements, 8.0 * elements * k, w, by_lapack);

@@ -3,6 +3,7 @@
 
 #include "../kernels.hpp"
 #include "../simd/vec.hpp"
+#include "reflections.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -171,22 +172,6 @@ void qr(void* a_block, std::int64_t m, std::int64_t n, void* q_block, std::int64
     for (i64 c = 0; c < columns; ++c) q.set(i, c, V(T(i == c)));
   }
   for (i64 j = k - 1; j >= 0; --j) reflect(a, m, j, j, taus.get(j, 0), q, j);
-}
-
-// The lanes whose largest number is finite and neither too large nor too small for its square; or
-// is zero.
-template <class V>
-auto of_usual_size(V largest) {
-  using T = ops::scalar_t<V>;
-  const double bound = sizeof(T) == 4 ? 0x1p40 : 0x1p400;
-  return (largest == V(0)) |
-         ((largest >= V(static_cast<T>(1 / bound))) & (largest <= V(static_cast<T>(bound))));
-}
-// NaN stays.
-template <class V>
-ARRAYX_HD V larger_of(V largest, V x) {
-  const V size = ops::fabs(x);
-  return select(size <= largest, largest, select(largest == largest, size, largest));
 }
 
 // The largest number of the lower triangles.
@@ -546,9 +531,21 @@ template <class T>
 constexpr SmallMatrixKernels make_kernels() {
   constexpr int lanes = ops::vector_bytes / sizeof(T);
   using V = Vec<T, lanes>;
-  return {lanes,           &eliminate<V>,      &back_substitute<V>, &cholesky<V>,
-          &qr<V>,          &tridiagonalize<V>, &turn_back<V>,       &schur<V>,
-          &eigenvalues<V>, &singular_values<V>};
+  return {lanes,
+          &eliminate<V>,
+          &back_substitute<V>,
+          &cholesky<V>,
+          &qr<V>,
+          &tridiagonalize<V>,
+          &turn_back<V>,
+          &schur<V>,
+          &eigenvalues<V>,
+          &singular_values<V>,
+          &has_usual_size<V>,
+          &triangularize<V>,
+          &bidiagonalize<V>,
+          &tridiagonalize_one<V>,
+          &turn<V>};
 }
 
 constexpr SmallMatrixKernels float32_kernels = make_kernels<f32>();

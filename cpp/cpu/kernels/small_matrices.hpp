@@ -1,6 +1,10 @@
 // The kernels of small real matrices, one set for each precision: as many matrices as a vector has
 // lanes stand side by side, element (i, j) of all of them being the vector i * columns + j of a
 // block. A call of LAPACK for a 4 × 4 matrix takes longer than the arithmetic for eight of them.
+//
+// And those of one matrix that the L2 cache holds, which LAPACK's reflections pass over in too many
+// calls: row-major, its rows `stride` items apart, a multiple of `lanes`, and filled up with zeros.
+// `room` has space for m + 2 * stride numbers, and each reflection is I - factor v transpose(v).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +44,28 @@ struct SmallMatrixKernels {
   // so large or small that squares are lost, and where rotations do not end.
   std::uint64_t (*eigenvalues)(void* a, std::int64_t n);
   std::uint64_t (*singular_values)(void* a, std::int64_t m, std::int64_t n, void* values);
+
+  // ---- one matrix
+
+  // Whether the largest of so many numbers, whole vectors of them, is zero, or has a square that is
+  // neither infinite nor lost. What follows wants such matrices.
+  bool (*has_usual_size)(const void* a, std::int64_t items);
+  // The upper triangle of the m × n matrix becomes R; column j below it holds the v of reflection j
+  // behind its first number, which is 1.
+  void (*triangularize)(void* a, std::int64_t m, std::int64_t n, std::int64_t stride, void* factors,
+                        void* room);
+  // The m × n matrix, m >= n, becomes Q B transpose(P), B having a diagonal and numbers beside it,
+  // to the right. Q is held in the columns below the diagonal, P in the rows behind the next to it.
+  void (*bidiagonalize)(void* a, std::int64_t m, std::int64_t n, std::int64_t stride,
+                        void* diagonal, void* beside, void* left, void* right, void* room);
+  // The symmetric matrix becomes Q T transpose(Q); Q is held in the rows as P is.
+  void (*tridiagonalize_one)(void* a, std::int64_t n, std::int64_t stride, void* diagonal,
+                             void* beside, void* factors, void* room);
+  // z, of m rows, becomes Q z. Reflection j of `count` starts at row j + shift; the number for row
+  // i of its v stands at vectors[i * step + j * next]. z may be known as the identity.
+  void (*turn)(const void* vectors, std::int64_t step, std::int64_t next, std::int64_t count,
+               std::int64_t shift, const void* factors, void* z, std::int64_t m,
+               std::int64_t stride, bool identity, void* room);
 };
 
 }  // namespace arrayx::cpu
