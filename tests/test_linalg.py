@@ -657,6 +657,9 @@ for n, count in ((3, 5000), (40, 60), (150, 20)):
         r = f(x)
         for part in r if isinstance(r, tuple) else (r,):
             digest.update(np.asarray(part).tobytes())
+x = xp.asarray(np.random.default_rng(7).standard_normal((300, 300)))
+for r in (xp.linalg.inv(x), xp.linalg.slogdet(x).logabsdet, xp.linalg.solve(x, x[:, :2])):
+    digest.update(np.asarray(r).tobytes())
 print(digest.hexdigest())
 """
 
@@ -809,6 +812,40 @@ def test_factors_of_awkward_matrices_that_the_caches_hold(m, n, dtype):
             assert (
                 float(np.abs(host(xp.linalg.eigvalsh(xp.asarray(lower))) - values).max()) <= bound
             )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [7, 9, 16, 17, 33, 65, 100, 129, 257])
+def test_matrices_factored_by_halves(n, dtype):
+    rng = np.random.default_rng(n)
+    order = rng.permutation(n)
+    for a in (
+        random(rng, (n, n), dtype),
+        np.tri(n, dtype=dtype).T[order],  # of zeros that must be exchanged, and whole numbers
+        random(rng, (n, n), dtype) * np.logspace(-8, 8, n, dtype=dtype)[order, None],
+    ):
+        exact = a.astype("float64")
+        x = xp.asarray(a)
+        for k in (1, 2, 40):
+            b = random(rng, (n, k), dtype)
+            solution = host(xp.linalg.solve(x, xp.asarray(b))).astype("float64")
+            # Row for row: one may be much larger than others.
+            sizes = np.abs(exact) @ np.abs(solution) + np.abs(b)
+            assert (np.abs(exact @ solution - b) <= 4 * n * eps(dtype) * sizes).all()
+        inverse = host(xp.linalg.inv(x)).astype("float64")
+        sizes = np.abs(exact) @ np.abs(inverse) + np.eye(n)
+        assert (np.abs(exact @ inverse - np.eye(n)) <= 4 * n * eps(dtype) * sizes).all()
+        sign, log = np.linalg.slogdet(exact)
+        found = xp.linalg.slogdet(x)
+        assert float(found.sign) == sign
+        assert abs(float(found.logabsdet) - log) <= 1000 * n * eps(dtype) * max(abs(log), 1)
+    assert float(xp.linalg.det(xp.asarray(np.tri(n, dtype=dtype).T[order]))) in (-1, 1)
+    singular = random(rng, (n, n), dtype)
+    singular[:, n // 2] = 0
+    assert float(xp.linalg.det(xp.asarray(singular))) == 0
+    for function in (xp.linalg.inv, lambda y: xp.linalg.solve(y, y)):
+        with pytest.raises(xp.linalg.LinAlgError, match="singular"):
+            function(xp.asarray(singular))
 
 
 @pytest.mark.parametrize(("m", "n"), [(12, 12), (33, 33), (64, 64), (40, 30), (30, 40), (60, 20)])

@@ -4,7 +4,7 @@
 // rows straight into the outputs), column-major elsewhere. Small matrices are spread over our
 // threads; of the smallest, which are solved, inverted or factored faster than LAPACK is called,
 // several are done at once by kernels of our own, and others reflect a matrix that the L2 cache
-// holds.
+// holds. Real matrices of any size are solved and inverted by lu.hpp.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -13,12 +13,14 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "blas.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "kernels/small_matrices.hpp"
+#include "lu.hpp"
 #include "parallel.hpp"
 
 namespace arrayx::cpu {
@@ -100,6 +102,16 @@ void pack(const char* from, std::int64_t rows, std::int64_t columns, std::int64_
 template <class T>
 void pack(const Stack& x, std::int64_t i, T* to, Order order, std::int64_t leading = 0) {
   pack(x.at(i), x.rows, x.columns, x.row_stride, x.column_stride, to, order, leading);
+}
+
+// The same in rows or columns that are filled up with zeros.
+template <class T>
+void pack_filled(const Stack& x, std::int64_t i, T* to, Order order, std::int64_t leading) {
+  pack(x, i, to, order, leading);
+  const std::int64_t length = order == Order::rows ? x.columns : x.rows;
+  const std::int64_t lines = order == Order::rows ? x.rows : x.columns;
+  for (std::int64_t l = 0; l < lines; ++l, to += leading)
+    std::fill(to + length, to + leading, T(0));
 }
 
 // A column-major matrix without gaps written row-major.
@@ -370,8 +382,34 @@ std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const 
   if (const SmallMatrixKernels* small = small_kernels<T>(n, k, a.count)) {
     return solve_small(*small, a, &b, k, output<T>(out, 0, 0));
   }
-  const Lapack<T>& f = lapack<T>();
   Workspace w;
+  if constexpr (!Lapack<T>::complex) {
+    using Lu = RowMajorLu<T>;
+    const std::int64_t stride = Lu::stride_for(n), b_stride = Lu::stride_for(k);
+    const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
+    const std::int64_t sides = w.add<T>(k > 1 ? n * b_stride : 0);
+    return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
+                           [&](char* memory, std::int64_t i) {
+                             T* result = output<T>(out, i, n * k);
+                             T* x = k > 1 ? part<T>(memory, sides) : result;
+                             Lu lu(part<T>(memory, matrix), n, stride,
+                                   part<std::int64_t>(memory, pivots));
+                             pack_filled(a, i, lu.a, Order::rows, stride);
+                             lu.factor();
+                             if (lu.singular()) return false;
+                             pack_filled(b, i, x, Order::rows, k > 1 ? b_stride : 1);
+                             lu.exchange_rows(x, k > 1 ? b_stride : 1);
+                             if (k > 1) {
+                               lu.solve(false, x, b_stride, k);
+                               lu.solve(true, x, b_stride, k);
+                               copy_rows(x, b_stride, n, k, result, k);
+                             } else {
+                               lu.solve_one(x);
+                             }
+                             return true;
+                           });
+  }
+  const Lapack<T>& f = lapack<T>();
   const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
   const std::int64_t sides = w.add<T>(k > 1 ? n * k : 0);
   return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
@@ -399,12 +437,37 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
   if (const SmallMatrixKernels* small = small_kernels<T>(n, n, a.count)) {
     return solve_small<T>(*small, a, nullptr, n, output<T>(out, 0, 0));
   }
+  Workspace w;
+  if constexpr (!Lapack<T>::complex) {
+    using Lu = RowMajorLu<T>;
+    const std::int64_t stride = Lu::stride_for(n);
+    const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
+    const std::int64_t sides = w.add<T>(n * stride), order = w.add<std::int64_t>(n);
+    return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+      T *x = part<T>(memory, sides), *result = output<T>(out, i, n * n);
+      Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
+      pack_filled(a, i, lu.a, Order::rows, stride);
+      lu.factor();
+      if (lu.singular()) return false;
+      std::fill(x, x + n * stride, T(0));
+      for (blas_int j = 0; j < n; ++j) x[j * (stride + 1)] = T(1);
+      lu.invert_lower(x, stride);
+      lu.solve(true, x, stride, n);
+      // The columns stand for rows that were exchanged.
+      std::int64_t* from = part<std::int64_t>(memory, order);
+      std::iota(from, from + n, std::int64_t{0});
+      for (blas_int j = 0; j < n; ++j) std::swap(from[j], from[lu.pivots[j]]);
+      for (blas_int r = 0; r < n; ++r) {
+        for (blas_int j = 0; j < n; ++j) result[r * n + from[j]] = x[r * stride + j];
+      }
+      return true;
+    });
+  }
   const Lapack<T>& f = lapack<T>();
   T answer{};
   blas_int info = 0, query = -1;
   f.getri(&n, nullptr, &n, nullptr, &answer, &query, &info);
   const blas_int size = std::max(work_size(answer), n);
-  Workspace w;
   const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n), work = w.add<T>(size);
   return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
     T* lu = part<T>(memory, matrix);
@@ -516,6 +579,21 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
             std::real(signs[l]) < 0);
       }
       return std::uint64_t{0};
+    });
+    return;
+  }
+  if constexpr (!Lapack<T>::complex) {
+    using Lu = RowMajorLu<T>;
+    const std::int64_t stride = Lu::stride_for(n);
+    const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
+    for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
+      Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
+      pack_filled(a, i, lu.a, Order::rows, stride);
+      lu.factor();
+      bool odd = false;
+      for (blas_int j = 0; j < n; ++j) odd ^= lu.pivots[j] != j;
+      write(i, [&](blas_int j) { return lu.a[j * (stride + 1)]; }, odd);
+      return true;
     });
     return;
   }
@@ -663,8 +741,7 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
     const std::int64_t room = w.add<T>(m + 2 * std::max(stride, q_stride));
     for_each_matrix(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
       T *x = part<T>(memory, rows), *y = part<T>(memory, left), *tau = part<T>(memory, factors);
-      std::fill(x, x + m * stride, T(0));
-      pack(a, i, x, Order::rows, stride);
+      pack_filled(a, i, x, Order::rows, stride);
       if (!one->has_usual_size(x, m * stride)) return by_lapack(memory, i);
       one->triangularize(x, m, n, stride, tau, part<T>(memory, room));
       std::fill(y, y + m * q_stride, T(0));
@@ -797,8 +874,7 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
         T *x = part<T>(memory, rows), *z = part<T>(memory, left), *e = part<T>(memory, beside);
         T *tau = part<T>(memory, factors), *columns = part<T>(memory, matrix);
         T* value = output<T>(values, i, n);
-        std::fill(x, x + n * stride, T(0));
-        pack(a, i, x, Order::rows, stride);
+        pack_filled(a, i, x, Order::rows, stride);
         for (blas_int r = 0; r < n; ++r) {
           for (blas_int c = 0; c < r; ++c) x[c * stride + r] = x[r * stride + c];
         }
@@ -1111,8 +1187,7 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
         T *taus = part<T>(memory, left_factors), *others = part<T>(memory, right_factors);
         T *free = part<T>(memory, room), *scratch = part<T>(memory, values_work);
         T* value = output<T>(s, i, k);
-        std::fill(x, x + most * stride, T(0));
-        pack(a, i, x, lower ? Order::columns : Order::rows, stride);
+        pack_filled(a, i, x, lower ? Order::columns : Order::rows, stride);
         if (!one->has_usual_size(x, most * stride)) return by_lapack(memory, i);
         one->bidiagonalize(x, most, k, stride, value, e, taus, others, free);
         blas_int info = 0;

@@ -3,6 +3,7 @@
 
 #include "../kernels.hpp"
 #include "../simd/vec.hpp"
+#include "elimination.hpp"
 #include "reflections.hpp"
 
 namespace arrayx::cpu {
@@ -545,7 +546,10 @@ constexpr SmallMatrixKernels make_kernels() {
           &triangularize<V>,
           &bidiagonalize<V>,
           &tridiagonalize_one<V>,
-          &turn<V>};
+          &turn<V>,
+          &eliminate_columns<V>,
+          &substitute<V>,
+          &substitute_one<V>};
 }
 
 constexpr SmallMatrixKernels float32_kernels = make_kernels<f32>();

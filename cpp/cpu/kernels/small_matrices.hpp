@@ -66,6 +66,16 @@ struct SmallMatrixKernels {
   void (*turn)(const void* vectors, std::int64_t step, std::int64_t next, std::int64_t count,
                std::int64_t shift, const void* factors, void* z, std::int64_t m,
                std::int64_t stride, bool identity, void* room);
+  // Gaussian elimination with partial pivoting of so many columns of a, from `first` on, a multiple
+  // of `lanes`. They hold L, without its diagonal of ones, and U afterwards; whole rows are
+  // exchanged, j and pivots[j] in turn.
+  void (*eliminate_columns)(void* a, std::int64_t rows, std::int64_t stride, std::int64_t first,
+                            std::int64_t columns, std::int64_t* pivots);
+  // b, of whole vectors, becomes the x of a x = b, where a is the upper triangle of n × n numbers,
+  // or the lower one with ones on its diagonal. substitute_one has one column, contiguous.
+  void (*substitute)(const void* a, std::int64_t a_stride, std::int64_t n, bool upper, void* b,
+                     std::int64_t b_stride, std::int64_t columns);
+  void (*substitute_one)(const void* a, std::int64_t stride, std::int64_t n, bool upper, void* x);
 };
 
 }  // namespace arrayx::cpu

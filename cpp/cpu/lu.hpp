@@ -1,0 +1,152 @@
+// LU factors of a row-major real matrix and what is solved by them, each by halves: most of the
+// work is then in products. (Toledo, "Locality of reference in LU decomposition with partial
+// pivoting", 1997.) OpenBLAS's own factors take twice as long, for its triangular solutions do.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "blas.hpp"
+#include "kernels.hpp"
+#include "kernels/small_matrices.hpp"
+#include "parallel.hpp"
+
+namespace arrayx::cpu {
+
+template <class T>
+struct RowMajorLu {
+  // Items of a cache line: rows are of whole ones, and halves.
+  static constexpr std::int64_t line = 64 / sizeof(T);
+  // Triangles of no more rows are solved by a kernel.
+  static constexpr std::int64_t leaf = 32;
+
+  // An odd number of lines, so that the elements of a column are not all in one set of a cache.
+  static std::int64_t stride_for(std::int64_t columns) {
+    return ((columns + line - 1) / line | 1) * line;
+  }
+
+  T* a;  // of n rows, filled up with zeros
+  std::int64_t n, stride;
+  std::int64_t* pivots;  // for each row the one, from there on, that it is exchanged with
+  const SmallMatrixKernels& kernel =
+      *cpu::kernels().small_matrices[std::is_same_v<T, float> ? 0 : 1];
+  const OneBlasThread limit{};  // products are spread over our threads
+
+  RowMajorLu(T* matrix, std::int64_t rows, std::int64_t leading, std::int64_t* exchanges)
+      : a(matrix), n(rows), stride(leading), pivots(exchanges) {}
+
+  void factor() {
+    if (n > 0) factor(0, n);
+  }
+  bool singular() const {
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (a[j * (stride + 1)] == 0) return true;
+    }
+    return false;
+  }
+  void exchange_rows(T* b, std::int64_t b_stride) const {
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (pivots[j] == j) continue;
+      std::swap_ranges(b + j * b_stride, b + (j + 1) * b_stride, b + pivots[j] * b_stride);
+    }
+  }
+
+  // The x of L x = b, or of U x = b, where b has so many columns.
+  void solve(bool upper, T* b, std::int64_t b_stride, std::int64_t columns) const {
+    solve(upper, 0, n, b, b_stride, columns, false);
+  }
+  // That of L U x = b for one contiguous column.
+  void solve_one(T* b) const {
+    kernel.substitute_one(a, stride, n, false, b);
+    kernel.substitute_one(a, stride, n, true, b);
+  }
+  // The inverse of L for the identity b.
+  void invert_lower(T* b, std::int64_t b_stride) const { solve(false, 0, n, b, b_stride, n, true); }
+
+ private:
+  // Columns start … end - 1, from row `start` on.
+  void factor(std::int64_t start, std::int64_t end) {
+    if (end - start <= line) {
+      kernel.eliminate_columns(a + start * stride, n - start, stride, start, end - start,
+                               pivots + start);
+      for (std::int64_t j = start; j < end; ++j) pivots[j] += start;
+      return;
+    }
+    const std::int64_t middle = half(start, end, line);
+    factor(start, middle);
+    T* const right = a + start * stride + middle;
+    solve(false, start, middle, right, stride, end - middle, false);
+    subtract(middle, n, start, middle, right, stride, a + middle * stride + middle, stride,
+             end - middle);
+    factor(middle, end);
+  }
+
+  static std::int64_t half(std::int64_t start, std::int64_t end, std::int64_t unit) {
+    return start + ((end - start) / 2 + unit - 1) / unit * unit;
+  }
+
+  // b starts at row `start` of the whole; `triangular` says that it is lower, as the result is.
+  void solve(bool upper, std::int64_t start, std::int64_t end, T* b, std::int64_t b_stride,
+             std::int64_t columns, bool triangular) const {
+    if (end - start <= leaf) {
+      const std::int64_t used = triangular ? end : columns, chunk = 8 * line, size = sizeof(T);
+      parallel_for((used + chunk - 1) / chunk, (end - start) * (end - start) * used * size / 8,
+                   [&](std::int64_t i) {
+                     const std::int64_t width = std::min(chunk, used - i * chunk);
+                     kernel.substitute(a + start * stride + start, stride, end - start, upper,
+                                       b + i * chunk, b_stride,
+                                       (width + kernel.lanes - 1) / kernel.lanes * kernel.lanes);
+                   });
+      return;
+    }
+    const std::int64_t middle = half(start, end, leaf);
+    T* const below = b + (middle - start) * b_stride;
+    if (upper) {
+      solve(true, middle, end, below, b_stride, columns, false);
+      subtract(start, middle, middle, end, below, b_stride, b, b_stride, columns);
+      solve(true, start, middle, b, b_stride, columns, false);
+    } else {
+      solve(false, start, middle, b, b_stride, columns, triangular);
+      subtract(middle, end, start, middle, b, b_stride, below, b_stride,
+               triangular ? middle : columns);
+      solve(false, middle, end, below, b_stride, columns, triangular);
+    }
+  }
+
+  // c -= a[top … bottom - 1, left … right - 1] b
+  void subtract(std::int64_t top, std::int64_t bottom, std::int64_t left, std::int64_t right,
+                const T* b, std::int64_t b_stride, T* c, std::int64_t c_stride,
+                std::int64_t columns) const {
+    const std::int64_t rows = bottom - top, inner = right - left;
+    if (rows <= 0) return;
+    const T* const x = a + top * stride + left;
+    if (inner <= 2 * line && columns <= 2 * line) {
+      T negative[2 * line][2 * line];
+      for (std::int64_t i = 0; i < inner; ++i) {
+        for (std::int64_t j = 0; j < columns; ++j) negative[i][j] = -b[i * b_stride + j];
+      }
+      constexpr DType dtype = std::is_same_v<T, float> ? DType::float32 : DType::float64;
+      kernels().matmul[static_cast<int>(dtype)](
+          {x, stride, 1, 0, negative, 2 * line, 0, c, c_stride, 0, rows, columns, inner, 1, true});
+      return;
+    }
+    // In blocks of rows for our own threads: OpenBLAS's are slower to start for as small products.
+    constexpr std::int64_t block = 128, size = sizeof(T);
+    const Blas& f = blas();
+    parallel_for((rows + block - 1) / block, rows * inner * columns * size / 8,
+                 [&](std::int64_t i) {
+                   const std::int64_t count = std::min(block, rows - i * block);
+                   const T* const from = x + i * block * stride;
+                   T* const to = c + i * block * c_stride;
+                   if constexpr (std::is_same_v<T, float>) {
+                     f.sgemm(row_major, no_transpose, no_transpose, count, columns, inner, -1.0F,
+                             from, stride, b, b_stride, 1.0F, to, c_stride);
+                   } else {
+                     f.dgemm(row_major, no_transpose, no_transpose, count, columns, inner, -1.0,
+                             from, stride, b, b_stride, 1.0, to, c_stride);
+                   }
+                 });
+  }
+};
+
+}  // namespace arrayx::cpu
