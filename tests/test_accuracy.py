@@ -53,9 +53,16 @@ def real_points(dtype, low=-math.inf, high=math.inf, seed=0):
     for down in [marks, np.nextafter(marks, dtype(-np.inf))]:
         neighbours.append(np.nextafter(down, dtype(-np.inf)))
     multiples = (np.arange(1, 60) * (math.pi / 2)).astype(dtype)
-    # The seams of the tables of exponentials and logarithms.
+    # The seams of the tables of exponentials.
     steps = (np.arange(1, 60) * (math.log(2) / 64)).astype(dtype)
-    parts = (0.703125 + np.arange(1, 24) / 32).astype(dtype)
+    # Those of logarithms, of tanh, of sines and tangents, and of arctangents.
+    parts = [
+        0.703125 + np.arange(1, 24) / 32,
+        (np.arange(1, 16) - 0.5) * (19 / 32),
+        (np.arange(1, 40) - 0.5) * (math.pi / 16),
+        np.ldexp(np.repeat([1, 1.5], 9), [*range(-5, 4)] * 2),
+    ]
+    parts = np.concatenate(parts).astype(dtype)
     edge = np.asarray([info.tiny, info.smallest_subnormal, info.max, 1e300, 1e22], np.float64)
     with np.errstate(over="ignore"):
         positive = np.concatenate(
@@ -149,6 +156,19 @@ def test_binary_function(name, dtype):
             assert error <= bound, f"{name}({ai!r}, {bi!r}) = {gi!r}: {float(error)} ulp"
     finally:
         mpmath.mp.prec = 200
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_atan2_where_its_parts_meet(dtype):
+    # The error of the quotient counts most where what is left of it is largest beside the result.
+    rng = np.random.default_rng(8)
+    ends = np.ldexp(np.repeat([1, 1.5], 10), [*range(-5, 5)] * 2)
+    ratios = np.repeat(ends, 60) * (1 + rng.uniform(-0.03, 0.03, 60 * ends.size))
+    x = (rng.uniform(1, 2, ratios.size) * rng.choice([-1, 1], ratios.size)).astype(dtype)
+    y = (ratios * np.abs(x)).astype(dtype)
+    for yi, xi, got in zip(y, x, np.asarray(xp.atan2(xp.asarray(y), xp.asarray(x))), strict=True):
+        error = error_in_ulp(got, mpmath.atan2(exact(yi, dtype), exact(xi, dtype)), dtype)
+        assert error <= 1, f"atan2({yi!r}, {xi!r}) = {got!r}: {float(error)} ulp"
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -216,13 +216,6 @@ ARRAYX_HD T lookup(const T (&table)[16], typename ints_of_width<sizeof(T)>::s in
   return table[index & 15];
 }
 
-// One of the same of two tables, chosen by the condition; the fifth bit of the index is zero.
-template <class T>
-ARRAYX_HD T lookup(const T (&table)[2][16], bool second,
-                   typename ints_of_width<sizeof(T)>::s index) {
-  return table[second][index & 15];
-}
-
 // Whether a < b in every lane, and low <= x < high: two instructions less than all().
 template <class V>
 ARRAYX_HD bool all_less(V a, V b) {
@@ -300,6 +293,14 @@ ARRAYX_HD V with_sign(V magnitude, V sign) {
   using u = scalar_t<U>;
   const U sign_bit = splat<U>(u(u(1) << (8 * sizeof(u) - 1)));
   return bit_cast<V>(bit_cast<U>(magnitude) | (bit_cast<U>(sign) & sign_bit));
+}
+// x, with the other sign where `sign` is negative.
+template <class V>
+ARRAYX_HD V times_sign(V x, V sign) {
+  using U = uint_t<V>;
+  using u = scalar_t<U>;
+  const U sign_bit = splat<U>(u(u(1) << (8 * sizeof(u) - 1)));
+  return bit_cast<V>(bit_cast<U>(x) ^ (bit_cast<U>(sign) & sign_bit));
 }
 // x, but limit where x is larger; NaN stays.
 template <class V>

@@ -421,20 +421,6 @@ ARRAYX_HD Vec<T, N> lookup(const T (&table)[16],
   return r;
 }
 
-template <class T, int N>
-ARRAYX_HD Vec<T, N> lookup(const T (&table)[2][16], Mask<sizeof(T), N> second,
-                           Vec<typename ints_of_width<sizeof(T)>::s, N> index) {
-#if defined(__AVX512F__)
-  if constexpr (same_type_v<T, f32> && N == 16) {
-    using I = Vec<i32, N>;
-    const I both = select(second, index | I(16), index);
-    return Vec<T, N>(_mm512_permutex2var_ps(
-        _mm512_loadu_ps(table[0]), __builtin_bit_cast(__m512i, both.v), _mm512_loadu_ps(table[1])));
-  }
-#endif
-  return select(second, lookup(table[1], index), lookup(table[0], index));
-}
-
 #if defined(__AVX512F__)
 // The lesser one, or the greater; x where either is NaN.
 template <bool Greater, class T, int N>
@@ -474,10 +460,19 @@ template <class T, int N>
 ARRAYX_HD Vec<T, N> with_sign(Vec<T, N> magnitude, Vec<T, N> sign) {
   return combine_with_sign_bit<0xf8>(magnitude, sign);  // a | (b & c)
 }
-template <int N>
-  requires(N * sizeof(f32) == 64)
-ARRAYX_HD Vec<f32, N> near_inverse(Vec<f32, N> x) {
-  return Vec<f32, N>(_mm512_rcp14_ps(x.v));
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> times_sign(Vec<T, N> x, Vec<T, N> sign) {
+  return combine_with_sign_bit<0x78>(x, sign);  // a ^ (b & c)
+}
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == 64)
+ARRAYX_HD Vec<T, N> near_inverse(Vec<T, N> x) {
+  if constexpr (same_type_v<T, f32>) {
+    return Vec<T, N>(_mm512_rcp14_ps(x.v));
+  } else {
+    return Vec<T, N>(_mm512_rcp14_pd(x.v));
+  }
 }
 template <class T, int N>
   requires(is_float_v<T> && N * sizeof(T) == 64)

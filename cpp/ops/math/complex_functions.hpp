@@ -41,15 +41,6 @@ ARRAYX_HD V larger(V a, V b) {
   return select(a > b, a, b);
 }
 
-// v with the sign it has times the sign of s.
-template <class V>
-ARRAYX_HD V times_sign(V v, V s) {
-  using U = uint_t<V>;
-  using u = scalar_t<U>;
-  const U sign = splat<U>(u(u(1) << (8 * sizeof(u) - 1)));
-  return bit_cast<V>(bit_cast<U>(v) ^ (bit_cast<U>(s) & sign));
-}
-
 // The lanes of result where m holds, computed one by one as f(lane of each operand).
 template <class V, class F, class... Z>
 ARRAYX_HD void patch_lanes(mask_t<V> m, Complex<V>& result, F f, Z... z) {

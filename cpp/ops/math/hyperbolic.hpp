@@ -2,7 +2,6 @@
 #pragma once
 
 #include "logarithm.hpp"
-#include "piecewise.hpp"
 
 ARRAYX_OPS_BEGIN
 namespace math {
@@ -203,53 +202,68 @@ ARRAYX_HD DoubleWord<V> rough_sqrt(DoubleWord<V> x) {
   return {root, (remainder * constant<V>(0.5)) * rough_reciprocal(root)};
 }
 
-// tanh in parts of 19/32, up to where the result has long been 1: tanh m in two parts at the
-// middles m, and the polynomial q of tanh(m + d) - tanh m = d q(d), in the first two parts d + d
-// q(d).
+// Of sixteen polynomials, one to each part of a range, whose coefficients are looked up, the one in
+// d, the distance from the middle of its part: with AVX-512 a coefficient of all parts is a
+// register and a lookup one instruction.
+template <int I = 0, class V, class T, int N>
+ARRAYX_HD V piecewise(V d, int_t<V> part, const T (&c)[N][16]) {
+  if constexpr (I == N - 1) {
+    return lookup(c[I], part);
+  } else {
+    return mul_add(piecewise<I + 1>(d, part, c), d, lookup(c[I], part));
+  }
+}
+
+// tanh in parts of 19/32, up to where the result has long been 1: numbers m near the middles whose
+// tanh is all but exact, and the polynomial q of tanh(m + d) = tanh m + d q(d), in the first part
+// d + d q(d).
 struct TanhTable {
-  f32 high[16], low[16], q[7][16];
+  f32 middle[16], high[16], q[7][16];
 };
 inline constexpr TanhTable tanh_table = {
-    {0, 0x1.10af48p-1, 0x1.a8dbccp-1, 0x1.e3c0bp-1, 0x1.f73776p-1, 0x1.fd4e2p-1, 0x1.ff2d36p-1,
-     0x1.ffbfaep-1, 0x1.ffec62p-1, 0x1.fffa04p-1, 0x1.fffe2cp-1, 0x1.ffff72p-1, 0x1.ffffd4p-1,
+    {0, 0x1.2fdbb6p-1, 0x1.2fef86p0, 0x1.c7f15p0, 0x1.2ffbcap1, 0x1.7c00cep1, 0x1.c7f6acp1,
+     0x1.0a0338p2, 0x1.30016p2, 0x1.55ffcap2, 0x1.7bf27ep2, 0x1.a21ca6p2, 0x1.c79ab8p2,
+     0x1.ec3fa6p2, 0x1.0a2b24p3, 0x1.154246p3},
+    {0, 0x1.109548p-1, 0x1.a8d188p-1, 0x1.e3bd88p-1, 0x1.f736e4p-1, 0x1.fd4e28p-1, 0x1.ff2d18p-1,
+     0x1.ffbfb4p-1, 0x1.ffec62p-1, 0x1.fffa04p-1, 0x1.fffe2cp-1, 0x1.ffff72p-1, 0x1.ffffd4p-1,
      0x1.fffff2p-1, 0x1.fffffcp-1, 0x1.fffffep-1},
-    {0, -0x1.f409fp-29, -0x1.e73b42p-28, -0x1.e81eb4p-26, 0x1.65545cp-26, -0x1.4d3f36p-26,
-     0x1.69a05cp-26, -0x1.de4f54p-27, -0x1.b0cb8cp-26, 0x1.3fd2e4p-30, 0x1.8ab262p-26,
-     -0x1.fd74f4p-27, 0x1.14cfeap-26, 0x1.7dc4ap-26, -0x1.5af204p-30, 0x1.88c83p-26},
-    {{0, -0x1.2274fp-2, 0x1.3ee73p-2, 0x1.b77d6ap-4, 0x1.16a7fcp-5, 0x1.5807fp-7, 0x1.a53bcep-9,
-      0x1.0139b4p-10, 0x1.39e782p-12, 0x1.7efb44p-14, 0x1.d339d2p-16, 0x1.1cfe92p-17,
-      0x1.5bacb2p-19, 0x1.a823bp-21, 0x1.02b5e4p-22, 0x1.3b9be8p-24},
-     {-0x1.94f8d2p-28, -0x1.86ad06p-2, -0x1.08a066p-2, -0x1.9f3e24p-4, -0x1.11e034p-5,
-      -0x1.563864p-7, -0x1.a48e6ap-9, -0x1.011968p-10, -0x1.39db8p-12, -0x1.7ef6dp-14,
-      -0x1.d3382ep-16, -0x1.1cfe48p-17, -0x1.5bac9ap-19, -0x1.a823acp-21, -0x1.02b5e6p-22,
-      -0x1.3b9becp-24},
-     {-0x1.5554f6p-2, -0x1.2391cep-5, 0x1.c5258p-4, 0x1.ebac9ap-5, 0x1.60958ep-6, 0x1.c37beap-8,
-      0x1.1777fcp-9, 0x1.567664p-11, 0x1.a259e8p-13, 0x1.fe9274p-15, 0x1.37788ep-16, 0x1.7bfcdep-18,
-      0x1.cf907ap-20, 0x1.1ac262p-21, 0x1.58f27ep-23, 0x1.a4cfdep-25},
-     {-0x1.caf2fcp-15, 0x1.2b4a7ap-3, -0x1.720a66p-8, -0x1.778794p-6, -0x1.47ec42p-7,
-      -0x1.b9e93ap-9, -0x1.15a732p-10, -0x1.55c4d6p-12, -0x1.a212eap-14, -0x1.fe721cp-16,
-      -0x1.376eecp-17, -0x1.7bf4dep-19, -0x1.cf881ep-21, -0x1.1abd8ap-22, -0x1.58ecbp-24,
-      -0x1.a4c8d2p-26},
-     {0x1.129a26p-3, -0x1.996998p-5, -0x1.9e1884p-6, 0x1.08200ep-8, 0x1.c00366p-9, 0x1.526088p-10,
-      0x1.b682d4p-12, 0x1.10591p-13, 0x1.4e117p-15, 0x1.983822p-17, 0x1.f2409p-19, 0x1.2ff6b6p-20,
-      0x1.72d51p-22, 0x1.c46576p-24, 0x1.13f288p-25, 0x1.50a322p-27},
-     {-0x1.20b72cp-8, -0x1.f83d5cp-6, 0x1.12fe22p-6, 0x1.bea702p-10, -0x1.8ada84p-11,
-      -0x1.9d3c32p-12, -0x1.1f5b72p-13, -0x1.6c130ap-15, -0x1.c1383cp-17, -0x1.12f47ap-18,
-      -0x1.4fc74ep-20, -0x1.99c202p-22, -0x1.f3ecd4p-24, -0x1.30f238p-25, -0x1.740446p-27,
-      -0x1.c5d602p-29},
-     {-0x1.675cd2p-5, 0x1.dd20cap-6, -0x1.dbbb56p-9, -0x1.cd1ec8p-10, 0x1.9965cap-17,
-      0x1.7b8edep-14, 0x1.35cf16p-15, 0x1.985bd8p-17, 0x1.fda23ep-19, 0x1.39000cp-20,
-      0x1.7ea2e2p-22, 0x1.d31634p-24, 0x1.1cf648p-25, 0x1.5ba794p-27, 0x1.a81f4ep-29,
-      0x1.02b39p-30}}};
+    {{0, 0x1.6ee138p-1, 0x1.3f0942p-2, 0x1.b7ad12p-4, 0x1.16ba02p-5, 0x1.5803a2p-7, 0x1.a5792p-9,
+      0x1.011fdap-10, 0x1.39da06p-12, 0x1.7efdcap-14, 0x1.d3ff34p-16, 0x1.1bffep-17, 0x1.5fffecp-19,
+      0x1.bfffecp-21, 0x1.fffffap-23, 0x1.ffffe8p-24},
+     {0, -0x1.86a544p-2, -0x1.08b64ap-2, -0x1.9f686cp-4, -0x1.11f18ep-5, -0x1.56342p-7,
+      -0x1.a4cb94p-9, -0x1.00ff9ap-10, -0x1.39d1e8p-12, -0x1.7efcp-14, -0x1.d40198p-16,
+      -0x1.1c028cp-17, -0x1.5ffe5cp-19, -0x1.bffa88p-21, -0x1.fffe9ap-23, -0x1.ffea56p-24},
+     {-0x1.55549p-2, -0x1.24e7p-5, 0x1.c52be4p-4, 0x1.ebd79ap-5, 0x1.60ab1cp-6, 0x1.c3768cp-8,
+      0x1.17a03ep-9, 0x1.5653fcp-11, 0x1.a24824p-13, 0x1.fe95ap-15, 0x1.37fc4p-16, 0x1.7aa8e4p-18,
+      0x1.d5547cp-20, 0x1.2aa7cp-21, 0x1.55559ap-23, 0x1.54e1p-24},
+     {-0x1.935996p-14, 0x1.2b6f5ap-3, -0x1.6fc226p-8, -0x1.77a072p-6, -0x1.4805ccp-7,
+      -0x1.b9e49cp-9, -0x1.15cbccp-10, -0x1.559faep-12, -0x1.a02a1ap-14, -0x1.fd31b2p-16,
+      -0x1.36fdf2p-17, -0x1.7939fap-19, -0x1.d5fe7ap-21, -0x1.2c05fcp-22, -0x1.55a352p-24,
+      -0x1.5c4b3cp-25},
+     {0x1.135ad2p-3, -0x1.98c0f6p-5, -0x1.9ebeacp-6, 0x1.0810cp-8, 0x1.c01bbcp-9, 0x1.524ff8p-10,
+      0x1.b6ebbcp-12, 0x1.104146p-13, 0x1.4df5d4p-15, 0x1.9848acp-17, 0x1.f2e7ep-19, 0x1.2f29c8p-20,
+      0x1.77cfdp-22, 0x1.e3ae22p-24, 0x1.10d876p-25, 0x1.9191cp-26},
+     {-0x1.77f39ap-8, -0x1.f9519ep-6, 0x1.12ae98p-6, 0x1.c2676p-10, -0x1.875892p-11,
+      -0x1.9d0fc4p-12, -0x1.2057bp-13, -0x1.6ca5a8p-15, -0x1.18485cp-16, -0x1.394d1cp-18,
+      -0x1.8a3a66p-20, -0x1.ed6996p-22, -0x1.cfe97ep-24, -0x1.cc0362p-26, -0x1.5c5388p-27,
+      -0x1.a4cc2ap-26},
+     {-0x1.596936p-5, 0x1.d9392cp-6, -0x1.cd5a22p-9, -0x1.cfd526p-10, 0x1.7460f6p-17,
+      0x1.7f98d8p-14, 0x1.2d3a7ep-15, 0x1.968e24p-17, 0x1.009f1p-18, 0x1.36c23p-20, 0x1.8d5ea2p-22,
+      0x1.a64e9p-24, 0x1.faacb8p-26, -0x1.92c3e6p-28, 0x1.c66d6cp-29, 0x1.2c87a8p-26}}};
 template <class V>
 ARRAYX_HD V tanh_by_parts(V magnitude) {
   static constexpr TanhTable table = tanh_table;
-  const Part<V> p = nearest_part(magnitude, 19. / 32);
-  // Where d can be as large as the result it is added exactly.
-  const V d = select(p.n < constant<V>(2), p.rest, constant<V>(0));
-  const DoubleWord<V> sum = fast_two_sum(lookup(table.high, p.part), d);
-  const V q = piecewise(p.rest, p.part, table.q);
-  return sum.hi + (sum.lo + mul_add(p.rest, q, lookup(table.low, p.part)));
+  const V shifter = constant<V>(0x1.8p23);
+  const V shifted = mul_add(magnitude, constant<V>(32. / 19), shifter);
+  const int_t<V> part = bit_cast<int_t<V>>(shifted);
+  const V d = magnitude - lookup(table.middle, part);
+  const V start = select(shifted == shifter, d, lookup(table.high, part));
+  const V q = piecewise(d, part, table.q);
+  if constexpr (has_fma) {
+    return mul_add(d, q, start);
+  } else {
+    return value(add_product(start, d, q));
+  }
 }
 
 // log(2 magnitude) from 2^28 on, below log(u.hi + u.lo), and x where it is infinite or NaN.

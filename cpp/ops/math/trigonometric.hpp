@@ -5,7 +5,6 @@
 
 #include "../lanes.hpp"
 #include "double_word.hpp"
-#include "piecewise.hpp"
 
 ARRAYX_OPS_BEGIN
 namespace math {
@@ -55,22 +54,24 @@ inline constexpr f64 pi_hi = 2 * half_pi_hi, pi_lo = 2 * half_pi_lo;
 // float32 than 2^-30, so pi/2 is taken to 160 and 73 bits. With a fused multiply-add x - n*half_pi
 // is exact, being below 1 and a multiple of the last bit of half_pi / 2; without, the pieces of
 // pi/2 have 33 bits and n * piece is exact (float32 has too few bits for that and is widened
-// instead). With a fused multiply-add, Parts may be 16: then quadrant is 8 more than the number of
-// sixteenths of a quadrant, and |hi| <= pi/64.
-template <int Parts = 1, class V>
+// instead). With a fused multiply-add the quadrant may have 8 Parts: then `quadrant` is their
+// number and First.
+template <int Parts = 1, int First = 0, class V>
 ARRAYX_HD ReducedAngle<V> reduce_small(V x) {
   using I = int_t<V>;
   using C = trig_constants_t<V>;
-  const V shift = constant<V>(C::shifter + Parts / 2);
+  const V shift = constant<V>(C::shifter + First);
   const V shifted = mul_add(x, constant<V>(Parts * two_over_pi), shift);
   const V n = shifted - shift;
   const I quadrant = bit_cast<I>(shifted);
   if constexpr (has_fma) {
     const V head = mul_add(n, constant<V>(-C::half_pi / Parts), x);
-    const DoubleWord<V> w = two_prod(n, constant<V>(-C::half_pi_low / Parts));
+    const V low = constant<V>(-C::half_pi_low / Parts);
+    const V hi = head + rounded_product(n, low);
     // Exact even where the head is smaller, being a multiple of an ulp of 1.
-    const DoubleWord<V> r = fast_two_sum(head, w.hi);
-    return {r.hi, mul_add(n, constant<V>(-C::half_pi_rest / Parts), r.lo + w.lo), quadrant};
+    const V taken = head - hi;
+    const V rest = mul_add(n, low, taken);
+    return {hi, mul_add(n, constant<V>(-C::half_pi_rest / Parts), rest), quadrant};
   } else {
     const V head = x - n * constant<V>(0x1.921fb544p+0);
     const DoubleWord<V> r = two_sum(head, n * constant<V>(-0x1.0b4611a6p-34));
@@ -317,57 +318,166 @@ ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   return select(is_odd<V>(r.quadrant), negative, with_sign(t.hi, r.hi));
 }
 
-// tan in two parts at the multiples of pi/32 from -8 to 7.
+// Numbers as sin to cos at the multiples of pi/16 up to 15, all but exactly.
 struct TanTable {
-  f64 high[16] = {-0x1.0000000000000p+0, -0x1.a43002ae42850p-1, -0x1.561b82ab7f990p-1,
-                  -0x1.11ab7190834ecp-1, -0x1.a827999fcef32p-2, -0x1.36a08355c63dcp-2,
-                  -0x1.975f5e0553158p-3, -0x1.936bb8c5b2da2p-4, 0x0.0p+0,
-                  0x1.936bb8c5b2da2p-4,  0x1.975f5e0553158p-3,  0x1.36a08355c63dcp-2,
-                  0x1.a827999fcef32p-2,  0x1.11ab7190834ecp-1,  0x1.561b82ab7f990p-1,
-                  0x1.a43002ae42850p-1};
-  f64 low[16] = {0x0.0p+0,
-                 0x1.a6db80fe796fep-56,
-                 -0x1.7a8c52172b675p-55,
-                 0x1.e564bcd1e635dp-55,
-                 -0x1.08b2fb1366ea9p-56,
-                 0x1.d704d1bfdb6e8p-57,
-                 -0x1.ef5d367441946p-61,
-                 -0x1.87d054f689d7ap-58,
-                 0x0.0p+0,
-                 0x1.87d054f689d7ap-58,
-                 0x1.ef5d367441946p-61,
-                 -0x1.d704d1bfdb6e8p-57,
-                 0x1.08b2fb1366ea9p-56,
-                 -0x1.e564bcd1e635dp-55,
-                 0x1.7a8c52172b675p-55,
-                 -0x1.a6db80fe796fep-56};
+  f64 n[16] = {0,     0x1.8f8b83c69de09p-3, 0x1.87de2a6af03c3p-2, 0x1.1c73b39af0ae9p-1,
+               0x1p0, 0x1.a9b66290f8915p-1, 0x1.d906bcf336201p-1, 0x1.f6297cff7c27dp-1,
+               0x1p0, 0x1.f6297cff7c27dp-1, 0x1.d906bcf336201p-1, 0x1.a9b66290f8915p-1,
+               0x1p0, 0x1.1c73b39af0ae9p-1, 0x1.87de2a6af03c3p-2, 0x1.8f8b83c69de09p-3};
+  f64 d[16] = {0x1p0,  0x1.f6297cff7a31p-1,   0x1.d906bcf32fa5ep-1,  0x1.a9b66290f9447p-1,
+               0x1p0,  0x1.1c73b39af036ep-1,  0x1.87de2a6af599ep-2,  0x1.8f8b83c69f70ap-3,
+               0,      -0x1.8f8b83c69f70ap-3, -0x1.87de2a6af599ep-2, -0x1.1c73b39af036ep-1,
+               -0x1p0, -0x1.a9b66290f9447p-1, -0x1.d906bcf32fa5ep-1, -0x1.f6297cff7a31p-1};
 };
 
-// tan x of float64 for |x| <= reduction_limit where there is a fused multiply-add: with T from the
-// table and the tangent t of the rest it is the quotient of T + t and 1 - T t, or in the odd
-// quadrants that of 1 - T t and -(T + t). A float32 gains nothing by it.
+// tan x of float64 for |x| <= reduction_limit where there is a fused multiply-add: the quotient of
+// n + d t and d - n t, with the tangent t of the rest. A float32 gains nothing by it.
 template <class V>
 ARRAYX_HD V tan_by_parts(V x) {
-  using I = int_t<V>;
   static constexpr TanTable table{};
-  const ReducedAngle<V> r = reduce_small<16>(x);
+  const ReducedAngle<V> r = reduce_small<8>(fabs(x));
   const V square = r.hi * r.hi;
-  const V series = horner(square, {0x1.55555555552b9p-2, 0x1.1111111585304p-3, 0x1.ba1b562eaf206p-5,
-                                   0x1.674bb83d64358p-6});
-  const DoubleWord<V> t = fast_two_sum(r.hi, mul_add(r.hi * square, series, r.lo));
-  const V middle = lookup(table.high, r.quadrant);
-  const DoubleWord<V> sum = fast_two_sum(middle, t.hi);
-  const V sum_low = sum.lo + (lookup(table.low, r.quadrant) + t.lo);
-  const DoubleWord<V> rest = add_product(constant<V>(1), -middle, t.hi);
-  const V rest_low = mul_add(-middle, t.lo, rest.lo);
-  const mask_t<V> odd = (r.quadrant & splat<I>(16)) != splat<I>(0);
-  const DoubleWord<V> n{select(odd, rest.hi, sum.hi), select(odd, rest_low, sum_low)};
-  const DoubleWord<V> d{select(odd, sum.hi, rest.hi), select(odd, sum_low, rest_low)};
-  const V inverse = constant<V>(-1) / d.hi, quotient = n.hi * inverse;
-  const V remainder = mul_add(quotient, d.hi, n.hi) + mul_add(quotient, d.lo, n.lo);
-  const V negative = mul_add(remainder, inverse, quotient);
-  // Zeros lose their sign in the sums.
-  return select(x == constant<V>(0), x, select(odd, negative, -negative));
+  const V series = horner(square, {0x1.55555555555dcp-2, 0x1.11111110b0908p-3, 0x1.ba1ba489c3053p-5,
+                                   0x1.664ab64023cf8p-6, 0x1.25cce70fce7b8p-7});
+  const V tail = mul_add(r.hi * square, series, r.lo);
+  const V n = lookup(table.n, r.quadrant), d = lookup(table.d, r.quadrant);
+  DoubleWord<V> sum = add_product(n, d, r.hi), difference = add_product(d, -n, r.hi);
+  sum.lo = mul_add(d, tail, sum.lo);
+  difference.lo = mul_add(-n, tail, difference.lo);
+  const V inverse = constant<V>(1) / value(difference), quotient = sum.hi * inverse;
+  const V remainder =
+      mul_add(-quotient, difference.hi, sum.hi) + mul_add(-quotient, difference.lo, sum.lo);
+  return times_sign(mul_add(remainder, inverse, quotient), x);
+}
+
+enum class Trig { sin, cos, tan };
+
+// sin and cos at the multiples of pi/16 up to 15, and what the sine lacks. What the cosine lacks
+// counts 0.4 ulp of a float32 and 0.13 of a float64.
+template <class T>
+struct SinTable;
+template <>
+struct SinTable<f32> {
+  f32 sin[16] = {0,
+                 0x1.8f8b84p-3,
+                 0x1.87de2ap-2,
+                 0x1.1c73b4p-1,
+                 0x1.6a09e6p-1,
+                 0x1.a9b662p-1,
+                 0x1.d906bcp-1,
+                 0x1.f6297cp-1,
+                 0x1p0,
+                 0x1.f6297cp-1,
+                 0x1.d906bcp-1,
+                 0x1.a9b662p-1,
+                 0x1.6a09e6p-1,
+                 0x1.1c73b4p-1,
+                 0x1.87de2ap-2,
+                 0x1.8f8b84p-3};
+  f32 sin_low[16] = {0,
+                     -0x1.cb2cfap-30,
+                     0x1.abaa58p-28,
+                     -0x1.9465cep-27,
+                     0x1.9fcef4p-27,
+                     0x1.21d434p-26,
+                     0x1.e651a8p-26,
+                     0x1.feeb96p-26,
+                     0,
+                     0x1.feeb96p-26,
+                     0x1.e651a8p-26,
+                     0x1.21d434p-26,
+                     0x1.9fcef4p-27,
+                     -0x1.9465cep-27,
+                     0x1.abaa58p-28,
+                     -0x1.cb2cfap-30};
+  f32 cos[16] = {0x1p0,          0x1.f6297cp-1,  0x1.d906bcp-1,
+                 0x1.a9b662p-1,  0x1.6a09e6p-1,  0x1.1c73b4p-1,
+                 0x1.87de2ap-2,  0x1.8f8b84p-3,  0,
+                 -0x1.8f8b84p-3, -0x1.87de2ap-2, -0x1.1c73b4p-1,
+                 -0x1.6a09e6p-1, -0x1.a9b662p-1, -0x1.d906bcp-1,
+                 -0x1.f6297cp-1};
+};
+template <>
+struct SinTable<f64> {
+  f64 sin[16] = {0,
+                 0x1.8f8b83c69a60bp-3,
+                 0x1.87de2a6aea963p-2,
+                 0x1.1c73b39ae68c8p-1,
+                 0x1.6a09e667f3bcdp-1,
+                 0x1.a9b66290ea1a3p-1,
+                 0x1.d906bcf328d46p-1,
+                 0x1.f6297cff75cbp-1,
+                 0x1p0,
+                 0x1.f6297cff75cbp-1,
+                 0x1.d906bcf328d46p-1,
+                 0x1.a9b66290ea1a3p-1,
+                 0x1.6a09e667f3bcdp-1,
+                 0x1.1c73b39ae68c8p-1,
+                 0x1.87de2a6aea963p-2,
+                 0x1.8f8b83c69a60bp-3};
+  f64 sin_low[16] = {0,
+                     -0x1.26d19b9ff8d82p-57,
+                     -0x1.72cedd3d5a61p-57,
+                     0x1.b25dd267f66p-55,
+                     -0x1.bdd3413b26456p-55,
+                     0x1.9f630e8b6dac8p-60,
+                     0x1.457e610231ac2p-56,
+                     0x1.562172a361fd3p-56,
+                     0,
+                     0x1.562172a361fd3p-56,
+                     0x1.457e610231ac2p-56,
+                     0x1.9f630e8b6dac8p-60,
+                     -0x1.bdd3413b26456p-55,
+                     0x1.b25dd267f66p-55,
+                     -0x1.72cedd3d5a61p-57,
+                     -0x1.26d19b9ff8d82p-57};
+  f64 cos[16] = {0x1p0,
+                 0x1.f6297cff75cbp-1,
+                 0x1.d906bcf328d46p-1,
+                 0x1.a9b66290ea1a3p-1,
+                 0x1.6a09e667f3bcdp-1,
+                 0x1.1c73b39ae68c8p-1,
+                 0x1.87de2a6aea963p-2,
+                 0x1.8f8b83c69a60bp-3,
+                 0,
+                 -0x1.8f8b83c69a60bp-3,
+                 -0x1.87de2a6aea963p-2,
+                 -0x1.1c73b39ae68c8p-1,
+                 -0x1.6a09e667f3bcdp-1,
+                 -0x1.a9b66290ea1a3p-1,
+                 -0x1.d906bcf328d46p-1,
+                 -0x1.f6297cff75cbp-1};
+};
+
+// sin and cos for |x| <= reduction_limit where there is a fused multiply-add, by the addition
+// theorem.
+template <Trig Function, class V>
+ARRAYX_HD V sin_or_cos_by_parts(V x) {
+  using T = scalar_t<V>;
+  using U = uint_t<V>;
+  static constexpr SinTable<T> table{};
+  constexpr bool sine = Function == Trig::sin;
+  const ReducedAngle<V> r = reduce_small<8, sine ? 0 : 8>(sine ? fabs(x) : x);
+  const V sin_m = lookup(table.sin, r.quadrant), cos_m = lookup(table.cos, r.quadrant);
+  const V square = r.hi * r.hi;
+  V sin_series, cos_series;  // (sin r - r) / r^3 and (cos r - 1) / r^2
+  if constexpr (same_type_v<T, f32>) {
+    sin_series = horner(square, {-0x1.55555444769e8p-3, 0x1.10fabaf3658b9p-7});
+    cos_series = horner(square, {-0x1.fffffc45036cbp-2, 0x1.552e3f12f3781p-5});
+  } else {
+    sin_series = horner(square, {-0x1.5555555555555p-3, 0x1.111111110eecfp-7,
+                                 -0x1.a01a00f86238fp-13, 0x1.71ca012656dd7p-19});
+    cos_series = horner(square, {-0x1.ffffffffffffdp-2, 0x1.555555554f722p-5,
+                                 -0x1.6c16c0857b85fp-10, 0x1.9ffe33210fd3bp-16});
+  }
+  const V s = mul_add(r.hi * square, sin_series, r.lo), c = square * cos_series;
+  const V low = mul_add(cos_m, s, mul_add(sin_m, c, lookup(table.sin_low, r.quadrant)));
+  const DoubleWord<V> head = add_product(sin_m, cos_m, r.hi);
+  const V result = head.hi + (head.lo + low);
+  // The sign of every second half turn.
+  U sign = bit_cast<U>(r.quadrant) << (8 * sizeof(T) - 5);
+  if constexpr (sine) sign = sign ^ bit_cast<U>(x);
+  return times_sign(result, bit_cast<V>(sign));
 }
 
 // Any x; infinities and NaN give NaN.
@@ -408,8 +518,6 @@ ARRAYX_HD SinCosParts<V> sin_cos_parts(ReducedAngle<V> r) {
            flip_sign(select(odd, c.lo, s.lo), r.quadrant)},
           {flip_sign(select(odd, s.hi, c.hi), next), flip_sign(select(odd, s.lo, c.lo), next)}};
 }
-
-enum class Trig { sin, cos, tan };
 
 template <Trig Function, class V>
 ARRAYX_HD V trig_reduced(ReducedAngle<V> r) {
@@ -521,6 +629,8 @@ template <Trig Function, class V>
 ARRAYX_HD V trig_small(V x) {
   if constexpr (Function == Trig::tan && has_fma && same_type_v<scalar_t<V>, f64>) {
     return tan_by_parts(x);
+  } else if constexpr (has_fma && Function != Trig::tan) {
+    return sin_or_cos_by_parts<Function>(x);
   } else {
     return trig_reduced<Function>(reduce_small(x));
   }
@@ -539,123 +649,161 @@ ARRAYX_HD V trig(V x) {
   }
 }
 
-// At the middles m of parts of 17/256 of the range up to 1, in two parts: atan m and pi/2 - atan m,
-// pi - atan m and pi/2 + atan m.
-inline constexpr f64 atan_part = 17. / 256;
+// Numbers m, one to each half of an octave, and their arctangents, all but exact: in the order of
+// the lowest bits of exponent and first digit, 0 up to 3/32 and infinity from 12 on among them.
 template <class T>
 struct AtanTable;
 template <>
 struct AtanTable<f32> {
-  f32 high[2][2][16] = {
-      {{0, 0x1.0f99eap-4, 0x1.0e6adcp-3, 0x1.92ba38p-3, 0x1.09dc5ap-2, 0x1.4845a8p-2, 0x1.84422cp-2,
-        0x1.bd9282p-2, 0x1.f40ddp-2, 0x1.13cfcp-1, 0x1.2c2216p-1, 0x1.430328p-1, 0x1.587d82p-1,
-        0x1.6c9f78p-1, 0x1.7f79eap-1, 0x1.911f36p-1},
-       {0x1.921fb6p+0, 0x1.812616p+0, 0x1.70525ap+0, 0x1.5fc86ep+0, 0x1.4fa89ep+0, 0x1.400e4cp+0,
-        0x1.310f2ap+0, 0x1.22bb14p+0, 0x1.151c42p+0, 0x1.0837d6p+0, 0x1.f81d54p-1, 0x1.e13c42p-1,
-        0x1.cbc1e8p-1, 0x1.b79ff2p-1, 0x1.a4c58p-1, 0x1.932036p-1}},
-      {{0x1.921fb6p+1, 0x1.89a2e6p+1, 0x1.813908p+1, 0x1.78f412p+1, 0x1.70e42ap+1, 0x1.6917p+1,
-        0x1.61977p+1, 0x1.5a6d66p+1, 0x1.539dfcp+1, 0x1.4d2bc6p+1, 0x1.47173p+1, 0x1.415eecp+1,
-        0x1.3c0054p+1, 0x1.36f7d8p+1, 0x1.32413ap+1, 0x1.2dd7e8p+1},
-       {0x1.921fb6p+0, 0x1.a31954p+0, 0x1.b3ed1p+0, 0x1.c476fcp+0, 0x1.d496ccp+0, 0x1.e4312p+0,
-        0x1.f3304p+0, 0x1.00c22ap+1, 0x1.079194p+1, 0x1.0e03cap+1, 0x1.14186p+1, 0x1.19d0a4p+1,
-        0x1.1f2f3cp+1, 0x1.2437b8p+1, 0x1.28ee56p+1, 0x1.2d57a8p+1}}};
-  f32 low[2][2][16] = {
-      {{0, 0x1.c754aap-30, 0x1.9e811p-28, -0x1.7d7ec8p-30, -0x1.04f394p-27, 0x1.343086p-28,
-        -0x1.c81a8ap-28, -0x1.ad7e6ep-30, 0x1.6a8282p-27, -0x1.393ea4p-27, -0x1.fdbb9ap-29,
-        0x1.c964dap-26, -0x1.19a08ap-30, 0x1.570c66p-27, 0x1.972f14p-26, -0x1.cccf98p-26},
-       {-0x1.777a5cp-25, 0x1.3a4afep-25, -0x1.5694fep-26, 0x1.28e332p-26, 0x1.c9c288p-25,
-        -0x1.9e006ep-25, 0x1.8311e8p-26, 0x1.95f196p-25, -0x1.d21afep-25, -0x1.292ab4p-25,
-        0x1.50c2bap-26, -0x1.70b32ap-27, 0x1.22a54ep-26, 0x1.96144cp-28, -0x1.0c479ap-27,
-        -0x1.222522p-26}},
-      {{-0x1.777a5cp-24, -0x1.e97afap-28, -0x1.11626ep-24, -0x1.c61188p-26, 0x1.4920acp-27,
-        0x1.d50a6ap-26, -0x1.6be2d2p-26, -0x1.f0c464p-24, -0x1.a4caaep-24, -0x1.505288p-24,
-        -0x1.9e32p-26, -0x1.e9d394p-24, 0x1.8cec26p-24, -0x1.a25beap-24, 0x1.22b9dep-24,
-        -0x1.119db4p-30},
-       {-0x1.777a5cp-25, -0x1.49fdbep-28, 0x1.bc55c6p-25, 0x1.f266b4p-27, -0x1.716e84p-26,
-        -0x1.50f44cp-25, 0x1.3e0948p-27, 0x1.bd8cd8p-24, 0x1.719322p-24, 0x1.1d1afcp-24,
-        0x1.a2a7a6p-27, 0x1.b69c08p-24, -0x1.c023bp-24, 0x1.6f245ep-24, -0x1.55f16ap-24,
-        -0x1.7788a6p-27}}};
-  // The polynomial q of atan(m + d) - atan m = d + d q(d).
-  f32 q[4][16] = {
-      {0, -0x1.1fbba8p-8, -0x1.1bfdb4p-6, -0x1.38b6dp-5, -0x1.0df3fcp-4, -0x1.96b93p-4,
-       -0x1.1894f8p-3, -0x1.6be65cp-3, -0x1.c2c742p-3, -0x1.0d8066p-2, -0x1.395f3cp-2,
-       -0x1.644888p-2, -0x1.8db43cp-2, -0x1.b5441ep-2, -0x1.dabcdcp-2, -0x1.fdffp-2},
-      {0x1.eacb76p-23, -0x1.0d9de8p-4, -0x1.06a6fep-3, -0x1.7971fcp-3, -0x1.daa81ap-3,
-       -0x1.13d478p-2, -0x1.2fdd1cp-2, -0x1.41df2ap-2, -0x1.4ae10ep-2, -0x1.4c40a2p-2,
-       -0x1.477c96p-2, -0x1.3e0b1p-2, -0x1.313ee2p-2, -0x1.223996p-2, -0x1.11e722p-2, -0x1.01p-2},
-      {-0x1.5575dp-2, -0x1.4c3096p-2, -0x1.329468p-2, -0x1.0b711ap-2, -0x1.b6844cp-3,
-       -0x1.4ddc5ep-3, -0x1.cbcddcp-4, -0x1.0b5e88p-4, -0x1.8eadc4p-6, 0x1.35b5e6p-7, 0x1.26039cp-5,
-       0x1.c633dp-5, 0x1.1a73a2p-4, 0x1.3d303p-4, 0x1.4f7d5ap-4, 0x1.5533d2p-4},
-      {0x1.462366p-7, 0x1.09c9dap-4, 0x1.f1cbdap-4, 0x1.4f02dap-3, 0x1.809ffp-3, 0x1.8df1eep-3,
-       0x1.7c935ep-3, 0x1.552274p-3, 0x1.20de6ep-3, 0x1.cfd252p-4, 0x1.60c2acp-4, 0x1.f8d59ap-5,
-       0x1.4dae04p-5, 0x1.84e174p-6, 0x1.57107ap-7, 0x1.0eb1e6p-11}};
+  f32 middle[16] = {0x1.35101ap1,
+                    0x1.b76dfcp1,
+                    0x1.338d34p2,
+                    0x1.b717ecp2,
+                    0x1.333edp3,
+                    0x1.80bb54p4,
+                    0,
+                    0x1.bfd5a8p-4,
+                    0x1.3f8fd4p-3,
+                    0x1.bfa7eep-3,
+                    0x1.3eee22p-2,
+                    0x1.be7c1p-2,
+                    0x1.3c58dep-1,
+                    0x1.bc1298p-1,
+                    0x1.3825a4p0,
+                    0x1.b8f592p0};
+  f32 angle[16] = {0x1.2d9b0cp0,
+                   0x1.498feep0,
+                   0x1.5d99ep0,
+                   0x1.6d125p0,
+                   0x1.778e92p0,
+                   0x1.877bcep0,
+                   0,
+                   0x1.be1014p-4,
+                   0x1.3d016ep-3,
+                   0x1.b8b968p-3,
+                   0x1.352dep-2,
+                   0x1.a50922p-2,
+                   0x1.1b5e1ep-1,
+                   0x1.6dcee2p-1,
+                   0x1.c48ef4p-1,
+                   0x1.0b77f6p0};
 };
 template <>
 struct AtanTable<f64> {
-  f64 high[2][2][16] = {
-      {{0, 0x1.0f99ea71d52a7p-4, 0x1.0e6adccf40882p-3, 0x1.92ba37d050272p-3, 0x1.09dc597d86362p-2,
-        0x1.4845a84d0c21bp-2, 0x1.84422b8df95d7p-2, 0x1.bd9281e528192p-2, 0x1.f40dd0b541418p-2,
-        0x1.13cfbfb1b056ep-1, 0x1.2c2215e024466p-1, 0x1.430328e4b26d6p-1, 0x1.587d81f732fbbp-1,
-        0x1.6c9f7855c3198p-1, 0x1.7f79eacb97898p-1, 0x1.911f35199833bp-1},
-       {0x1.921fb54442d18p+0, 0x1.8126169d257eep+0, 0x1.705259aa5ac08p+0, 0x1.5fc86e4a38ccap+0,
-        0x1.4fa89ee4e144p+0, 0x1.400e4b30ffc91p+0, 0x1.310f2a60c47a2p+0, 0x1.22bb14caf8cb4p+0,
-        0x1.151c4116f2812p+0, 0x1.0837d56b6aa61p+0, 0x1.f81d54a8615cbp-1, 0x1.e13c41a3d335bp-1,
-        0x1.cbc1e89152a76p-1, 0x1.b79ff232c2898p-1, 0x1.a4c57fbcee198p-1, 0x1.9320356eed6f5p-1}},
-      {{0x1.921fb54442d18p+1, 0x1.89a2e5f0b4283p+1, 0x1.813907774ec9p+1, 0x1.78f411c73dcf1p+1,
-        0x1.70e42a14920acp+1, 0x1.6917003aa14d5p+1, 0x1.61976fd283a5dp+1, 0x1.5a6d65079dce6p+1,
-        0x1.539dfb2d9aa95p+1, 0x1.4d2bc557d6bbdp+1, 0x1.47172fcc39bffp+1, 0x1.415eeb0b16363p+1,
-        0x1.3c0054c67612ap+1, 0x1.36f7d72ed20b2p+1, 0x1.32413a915cef2p+1, 0x1.2dd7e7fddcc4ap+1},
-       {0x1.921fb54442d18p+0, 0x1.a31953eb60243p+0, 0x1.b3ed10de2ae28p+0, 0x1.c476fc3e4cd66p+0,
-        0x1.d496cba3a45f1p+0, 0x1.e4311f5785d9fp+0, 0x1.f3304027c128ep+0, 0x1.00c22adec66bep+1,
-        0x1.079194b8c990fp+1, 0x1.0e03ca8e8d7e8p+1, 0x1.1418601a2a7a6p+1, 0x1.19d0a4db4e042p+1,
-        0x1.1f2f3b1fee27bp+1, 0x1.2437b8b7922f2p+1, 0x1.28ee5555074b2p+1, 0x1.2d57a7e88775bp+1}}};
-  f64 low[2][2][16] = {
-      {{0, -0x1.2069feec3624fp-61, -0x1.d71a31bb98d0dp-57, -0x1.0d3ded0ff4764p-57,
-        0x1.62e47390cb865p-56, 0x1.1e28a7563c6a6p-56, 0x1.d76a0299b41b6p-56, -0x1.4b15439af6b66p-56,
-        -0x1.a3992dc382a23p-57, 0x1.3110e6fc3ed38p-55, -0x1.4b810da3a4be1p-59,
-        -0x1.131591070b99fp-55, -0x1.5e5c9d8c5a95p-56, 0x1.c09de29bd280dp-56, 0x1.fd5ca80ead221p-55,
-        0x1.3ae8a0edbf522p-57},
-       {0x1.1a62633145c07p-54, -0x1.46b991a1c3a69p-55, 0x1.5516a5a2e36a2p-56, 0x1.e051069a2279bp-57,
-        -0x1.3e56b9b2ed212p-54, 0x1.d2d8395bb6a5dp-54, 0x1.a487e28ad8b99p-54,
-        -0x1.25b097cff923fp-55, 0x1.4ed588e9b614bp-54, 0x1.03b3df664cad6p-55,
-        -0x1.b68328c33a334p-55, -0x1.704b512cd1ca7p-56, -0x1.1c0cead74734ap-55,
-        0x1.5475d514a2407p-55, 0x1.bb40f29ef2f68p-58, 0x1.e60a9e271bac5p-55}},
-      {{0x1.1a62633145c07p-53, 0x1.dc1669818fb49p-56, 0x1.6fa80c99fe9afp-54, 0x1.566c84048a0fap-54,
-        -0x1.1fa2b40d3b05dp-57, -0x1.12c563730399cp-54, 0x1.5f7522de0f3dp-53, 0x1.0f142e92925cfp-55,
-        0x1.349bf60d7dea9p-53, -0x1.31e1d68dc9f47p-53, -0x1.c0df313057593p-54,
-        -0x1.41b07119eeb23p-54, -0x1.b9d2091d2eecfp-53, 0x1.c49d4dbb96e0bp-54,
-        0x1.3616725b34efdp-54, -0x1.f94c26dd9634bp-53},
-       {0x1.1a62633145c07p-54, -0x1.27de70cc92abep-54, 0x1.df7f1cf9d2a65p-54, 0x1.f8baa58f4731ap-54,
-        -0x1.19c8ffd50ebcp-55, 0x1.87b2341b536c1p-56, 0x1.2079c7af658e9p-55, 0x1.63ce892544097p-53,
-        0x1.cbde7af1aad85p-55, -0x1.268a94a84d6afp-53, -0x1.77fcd29debb2cp-53,
-        -0x1.b79432a920064p-53, -0x1.3d34c431d0e4dp-54, 0x1.8a89dbd83a60ap-54,
-        0x1.0c885b9c4e28cp-53, -0x1.7c81116204aaap-55}}};
+  f64 middle[16] = {0x1.3504f334e0cffp1,
+                    0x1.b78f34fdc4c2ep1,
+                    0x1.33b6101eb77cfp2,
+                    0x1.b70b2ceb1c114p2,
+                    0x1.3354f7939bb52p3,
+                    0x1.80aa5f1667e4bp4,
+                    0,
+                    0x1.bfe4566d99249p-4,
+                    0x1.3fb1faabe0a32p-3,
+                    0x1.bf9535ab5bf3ep-3,
+                    0x1.3edd6984be4efp-2,
+                    0x1.be89019c60991p-2,
+                    0x1.3c6ef375db00dp-1,
+                    0x1.bc0e2495507ebp-1,
+                    0x1.3845118ece657p0,
+                    0x1.b9224dae1dc2ep0};
+  f64 angle[16] = {0x1.2d97c7f375c17p0,
+                   0x1.49952005026c1p0,
+                   0x1.5da0a7c704cc2p0,
+                   0x1.6d114072b75cap0,
+                   0x1.779078c2fafdep0,
+                   0x1.877b5610614dp0,
+                   0,
+                   0x1.be1e96065e323p-4,
+                   0x1.3d22c4c94407ep-3,
+                   0x1.b8a78a29b6a7ap-3,
+                   0x1.351ea1f4d765fp-2,
+                   0x1.a514023b1855dp-2,
+                   0x1.1b6e1930cde07p-1,
+                   0x1.6dcc57bbcced2p-1,
+                   0x1.c4a8393712d84p-1,
+                   0x1.0b833be20b2bbp0};
 };
 
-// atan(m + d) - atan m = d + t u for x = m + d; `slope` is that of atan at x, to a few bits.
+// The number m of the part in which a quotient lies, and its arctangent.
 template <class V>
-struct AtanStep {
-  V t, u, slope;
+struct AtanPart {
+  V middle, angle;
 };
 template <class V>
-ARRAYX_HD AtanStep<V> atan_step(V x, Part<V> p) {
-  const V one = constant<V>(1);
+ARRAYX_HD AtanPart<V> atan_part(V quotient) {
+  using U = uint_t<V>;
+  static constexpr AtanTable<scalar_t<V>> table{};
+  const V bounded = at_least(at_most(quotient, constant<V>(15)), constant<V>(1. / 16));
+  const U halves = bit_cast<U>(bounded) >> (limits<scalar_t<V>>::mantissa_bits - 1);
+  const int_t<V> part = bit_cast<int_t<V>>(halves);
+  return {lookup(table.middle, part), lookup(table.angle, part)};
+}
+
+// (atan t - t) / t^3 for |t| < 0.1, as function of t^2.
+template <class V>
+ARRAYX_HD V atan_series(V square) {
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    static constexpr AtanTable<f32> table{};
-    const V q = piecewise(p.rest, p.part, table.q);
-    return {p.rest, q, one + q};
+    return horner(square, {-0x1.555554074095ap-2, 0x1.9993561fd909dp-3, -0x1.204aa9283a039p-3});
   } else {
-    // By the addition theorem atan t with t = d / (1 + m x), and t - d is -t m x.
-    const V product = (p.n * constant<V>(atan_part)) * x;
-    const V slope = one / (one + product), t = p.rest * slope, square = t * t;
-    return {
-        t,
-        mul_add(square,
-                horner(square, {-0x1.5555555555555p-2, 0x1.99999999998p-3, -0x1.24924921c0fc7p-3,
-                                0x1.c71c3a3d2c1a4p-4, -0x1.737d9c08796cp-4}),
-                -product),
-        slope};
+    return horner(square, {-0x1.555555555554cp-2, 0x1.999999999110bp-3, -0x1.2492490ea6535p-3,
+                           0x1.c71c3dfb5a963p-4, -0x1.743e1ef61fa74p-4, 0x1.31f0d8a2917f9p-4});
   }
+}
+
+// By the addition theorem atan m + atan t, t = (x - m) / (1 + m x): at most a quarter of the
+// result, or the result itself where m is 0, and then exact.
+template <class V>
+ARRAYX_HD V atan_core(V x) {
+  // From there on the result is pi/2, rounded.
+  const V magnitude = at_most(fabs(x), constant<V>(0x1p60));
+  const AtanPart<V> p = atan_part(magnitude);
+  const V t = (magnitude - p.middle) / mul_add(p.middle, magnitude, constant<V>(1));
+  const V square = t * t;
+  return with_sign(p.angle + mul_add(t * square, atan_series(square), t), x);
+}
+
+// Infinite operands and two zeros as finite ones with the same angle.
+template <class V>
+ARRAYX_HD void make_quotient_finite(V& n, V& d, V larger) {
+  const V zero = constant<V>(0), one = constant<V>(1);
+  const V infinity = constant<V>(limits<f64>::infinity);
+  const mask_t<V> infinite = larger == infinity;
+  n = select(infinite, select(n == infinity, one, select(n == n, zero, n)), n);
+  d = select(infinite, select(d == infinity, one, select(d == d, zero, d)), d);
+  d = select(n + d == zero, one, d);
+}
+
+template <class V>
+ARRAYX_HD V atan2_core(V y, V x) {
+  using C = trig_constants_t<V>;
+  const V zero = constant<V>(0), one = constant<V>(1);
+  V n = fabs(y), d = fabs(x);
+  // Beside these 1 / d might be no number. A comparison with NaN, which is one of them, is false,
+  // so that NaN takes this branch too.
+  const V larger = at_least(n, d), smaller = at_most(d, n);
+  const V above = constant<V>(C::far_above), below = constant<V>(C::far_below);
+  if (!(all_less(larger, above) & all_less(below, smaller))) {
+    const mask_t<V> ordinary = (larger < above) & (smaller > below);
+    make_quotient_finite(n, d, larger);
+    const V up = constant<V>(C::scale_up), down = constant<V>(C::scale_down);
+    const V scale = select(ordinary, one, select(larger > constant<V>(C::large), down, up));
+    n = n * scale;
+    d = d * scale;
+  }
+  // As atan_core, but t counts with what its divisor and its quotient lack.
+  const AtanPart<V> p = atan_part(n * near_inverse(d));
+  const V rest_n = exact_rest(n, p.middle, d);
+  const DoubleWord<V> rest_d = add_product(d, p.middle, n);
+  const V inverse = one / rest_d.hi, t = rest_n * inverse;
+  const V remainder = mul_add(-t, rest_d.lo, exact_rest(rest_n, t, rest_d.hi));
+  const V square = t * t;
+  const V angle = t + mul_add(t * square, atan_series(square), remainder * inverse);
+  // In the left half plane the angle is what pi exceeds it by.
+  const mask_t<V> left = sign_bit(x);
+  const V middle = times_sign(p.angle, x), rest = times_sign(angle, x);
+  const DoubleWord<V> sum = fast_two_sum(select(left, constant<V>(2 * C::half_pi), zero), middle);
+  const V low = select(left, constant<V>(2 * C::half_pi_low), zero) + rest;
+  return copysign(sum.hi + (sum.lo + low), y);
 }
 
 // base + sign * angle, where the base is zero or at least the angle.
@@ -663,76 +811,6 @@ template <class V>
 ARRAYX_HD V add_to_base(V base_hi, V base_lo, V sign, DoubleWord<V> angle) {
   const DoubleWord<V> sum = fast_two_sum(base_hi, sign * angle.hi);
   return sum.hi + (sum.lo + mul_add(sign, angle.lo, base_lo));
-}
-
-// pi/2 - atan(1 / x) beyond 1: the quotient's rounding error counts a third of an ulp at most.
-template <class V>
-ARRAYX_HD V atan_core(V x) {
-  static constexpr AtanTable<scalar_t<V>> table{};
-  const V one = constant<V>(1), magnitude = fabs(x);
-  const mask_t<V> inverted = magnitude > one;
-  const V quotient = select(inverted, one / magnitude, magnitude);
-  const Part<V> p = nearest_part(quotient, atan_part);
-  const AtanStep<V> step = atan_step(quotient, p);
-  const DoubleWord<V> sum =
-      fast_two_sum(lookup(table.high[0], inverted, p.part), select(inverted, -p.rest, p.rest));
-  const V low =
-      mul_add(select(inverted, -step.t, step.t), step.u, lookup(table.low[0], inverted, p.part));
-  return with_sign(sum.hi + (sum.lo + low), x);
-}
-
-// Infinities and zeros as finite operands with the same angle.
-template <class V>
-ARRAYX_HD void make_quotient_finite(V& n, V& d) {
-  const V zero = constant<V>(0), one = constant<V>(1);
-  const V infinity = constant<V>(limits<f64>::infinity);
-  const mask_t<V> infinite = d == infinity;
-  n = select(infinite, select(n == infinity, one, select(n == n, zero, n)), n);
-  d = select(infinite | (d == zero), one, d);
-}
-
-template <class V>
-ARRAYX_HD V atan2_core(V y, V x) {
-  using C = trig_constants_t<V>;
-  using U = uint_t<V>;
-  static constexpr AtanTable<scalar_t<V>> table{};
-  const V one = constant<V>(1);
-  const V ay = fabs(y), ax = fabs(x);
-  const mask_t<V> swapped = ay > ax;
-  V n = at_most(ax, ay), d = at_least(ay, ax);  // a NaN is one of them
-  // Below far_below the remainder of the quotient would underflow. A comparison with NaN is false,
-  // so that NaN takes this branch too.
-  const V above = constant<V>(C::far_above), below = constant<V>(C::far_below);
-  if (!(all_less(d, above) & all_less(below, n))) {
-    const mask_t<V> ordinary = (d < above) & (n > below);
-    make_quotient_finite(n, d);
-    const V up = constant<V>(C::scale_up), down = constant<V>(C::scale_down);
-    const V scale = select(ordinary, one, select(d > constant<V>(C::large), down, up));
-    n = n * scale;
-    d = d * scale;
-  }
-  const V inverse = one / d;
-  const V quotient = n * inverse;
-  const V quotient_low = exact_rest(n, quotient, d) * inverse;
-  const mask_t<V> left = sign_bit(x);
-  // The sign with which the angle of the quotient counts.
-  const U sign = bit_cast<U>(constant<V>(-0.0)), of_x = bit_cast<U>(x) & sign;
-  const U flip = select(swapped, of_x ^ sign, of_x);
-  const Part<V> p = nearest_part(quotient, atan_part);
-  const AtanStep<V> step = atan_step(quotient, p);
-  V low;
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
-    low = mul_add(step.t, step.u, mul_add(quotient_low, step.u, quotient_low));
-  } else {
-    low = mul_add(step.t, step.u, quotient_low * step.slope);
-  }
-  const V high_m =
-      select(left, lookup(table.high[1], swapped, p.part), lookup(table.high[0], swapped, p.part));
-  const V low_m =
-      select(left, lookup(table.low[1], swapped, p.part), lookup(table.low[0], swapped, p.part));
-  const DoubleWord<V> sum = fast_two_sum(high_m, bit_cast<V>(bit_cast<U>(p.rest) ^ flip));
-  low = bit_cast<V>(bit_cast<U>(low) ^ flip);
-  return copysign(sum.hi + (sum.lo + (low_m + low)), y);
 }
 
 // asin(v) = v + v * the value returned, from v^2 <= 1/4.
