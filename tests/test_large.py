@@ -144,6 +144,19 @@ class TestLoops:
         same(x.T + y[:, :1], a.T + b[:, :1])
         same(x + 1, a + a.dtype.type(1))
 
+    @pytest.mark.parametrize("dtype", SIZES)
+    def test_of_a_square_and_its_transpose(self, dtype):
+        a = square(dtype)
+        half = a.shape[0] // 2
+        stack = a[: 2 * half, :half].reshape(2, half, half)
+        for b in (a[1:, 1:], a[::-1], stack):
+            x, turned = ours(b), b.swapaxes(-1, -2)
+            same(x * x.mT, b * turned)
+            same(xp.where(x == x.mT, x, x.mT), np.where(b == turned, b, turned))
+        if dtype == "uint16":
+            odd = a | 1
+            same(ours(odd) / ours(odd).T, odd.astype("float64") / odd.T)
+
     @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "int64"])
     def test_of_several_dtypes(self, dtype):
         a, b = square(dtype, 1), square(dtype, 2)

@@ -101,6 +101,13 @@ struct GridPlace {
     }
   }
 
+  // To the block on the other side of the diagonal of two dimensions that are cut alike.
+  void mirror(int a, int b) {
+    std::swap(index[a], index[b]);
+    place(a);
+    place(b);
+  }
+
   std::int64_t count() const {
     std::int64_t n = 1;
     for (std::int64_t s : sizes) n *= s;
@@ -596,6 +603,21 @@ class BlockLoop {
     std::array<std::int64_t, plan_operands> last_count_{};
   };
 
+  // Whether two operands are a square and its transpose, whose blocks on both sides of the diagonal
+  // need the same elements.
+  bool mirrored() const {
+    const int down = plan_.tile_dim;
+    if (plan_.size[down] != plan_.size[inner_]) return false;
+    for (int k = 0; k < out_; ++k) {
+      Dims swapped = stride_[k];
+      std::swap(swapped[down], swapped[inner_]);
+      for (int l = 0; l < k; ++l) {
+        if (operands_[k].data == operands_[l].data && stride_[l] == swapped) return true;
+      }
+    }
+    return false;
+  }
+
   // Boxes: blocks of several rows, packed where an operand lies otherwise, and square tiles where
   // operands are fastest in different dimensions.
   void run_boxes() {
@@ -607,11 +629,14 @@ class BlockLoop {
       }
     }
     // Large transposed operands are packed in L2, so that both they and the others are read in long
-    // pieces of their rows.
-    const bool large = transposed && this->large();
-    const std::int64_t tile = large ? 512 / tiled : std::max(8, line_bytes / tiled);
+    // pieces of their rows: of 1 KiB, but where those of small items would fill it.
+    const bool large = transposed && this->large(), mirrored = large && this->mirrored();
+    if (mirrored) tiled = largest_;
+    const std::int64_t tile =
+        large ? (tiled > 2 ? 1024 : 512) / tiled : std::max(8, line_bytes / tiled);
     // Small ones in boxes of 24 KiB: with 8 KiB 257 × 257 of them take a seventh longer.
-    std::int64_t budget = large        ? tile * (1024 / largest_)
+    std::int64_t budget = mirrored     ? tile * tile
+                          : large      ? tile * (1024 / largest_)
                           : transposed ? 3 * block_
                           : stepped()  ? 2 * packed_bytes / largest_
                                        : block_;
@@ -628,7 +653,16 @@ class BlockLoop {
       const std::int64_t end = std::min(grid.count, b + per_chunk);
       BoxRun run(*this, elements_per_block);
       GridPlace place(plan_, grid, b);
-      for (; b < end; ++b, place.next()) run.box(place);
+      for (; b < end; ++b, place.next()) {
+        const std::int64_t row = mirrored ? place.index[plan_.tile_dim] : 0;
+        const std::int64_t column = mirrored ? place.index[inner_] : 0;
+        if (row > column) continue;
+        run.box(place);
+        if (row == column) continue;
+        place.mirror(plan_.tile_dim, inner_);
+        run.box(place);
+        place.mirror(plan_.tile_dim, inner_);
+      }
       if (streamed_) table_.stream_fence();
     });
   }
