@@ -1,7 +1,7 @@
-// sin, cos, tan, atan, asinh and acosh of one float32 on a GPU, to less than one ulp. Arrays that
-// lie in its L2 cache come faster than these functions are computed, so that instructions decide:
-// nothing is looked up, and roots and inverses begin with the approximations that take one
-// instruction.
+// sin, cos, tan, their inverses and those of sinh, cosh and tanh, of one float32 on a GPU, to less
+// than one ulp. Arrays that lie in its L2 cache come faster than these functions are computed, so
+// that instructions decide: nothing is looked up, and roots and inverses begin with the
+// approximations that take one instruction.
 #pragma once
 
 #include "hyperbolic.hpp"
@@ -93,6 +93,34 @@ ARRAYX_HD f32 log1p_on_gpu(f32 x, f32 magnitude, DoubleWord<f32> u) {
   return magnitude < limits<f32>::infinity ? result : x;
 }
 
+// (asin x - x) / x^3, by x^2 up to 1/4.
+ARRAYX_HD f32 arcsine_series(f32 z) {
+  return horner(z, {0x1.5555cap-3, 0x1.33014ep-4, 0x1.748c64p-5, 0x1.8ba26p-6, 0x1.59dac2p-5});
+}
+// An arc by its sine: |x|, or beyond 1/2 the root of (1 - |x|) / 2, whose arc is half of what
+// remains to pi/2.
+struct ArcSide {
+  bool is_far;
+  f32 side, rest;  // which the arc is longer by
+};
+ARRAYX_HD ArcSide arc_side(f32 x) {
+  const f32 a = fabs(x);
+  const bool is_far = a > 0.5f;
+  const f32 z = is_far ? mul_add(a, -0.5f, 0.5f) : a * a;
+  // Beyond 1 the root is that of a negative number.
+  const f32 inverse = approximate_inverse_root(z + 0x1p-100f), root = z * inverse;
+  const f32 low = mul_add(-root, root, z) * (inverse * 0.5f);
+  const f32 side = is_far ? root : a;
+  const f32 rest = mul_add(side * z, arcsine_series(z), is_far ? low : 0.0f);
+  return {is_far, side, rest};
+}
+// So many quarters of a turn, and factor (hi + lo).
+ARRAYX_HD f32 turned_arc(f32 quarters, f32 factor, f32 hi, f32 lo) {
+  const f32 turn = quarters * 0x1.921fb6p+0f, low = quarters * -0x1.777a5cp-25f;
+  const f32 sum = mul_add(factor, hi, turn), rest = mul_add(factor, hi, turn - sum);
+  return sum + (rest + mul_add(factor, lo, low));
+}
+
 }  // namespace detail
 
 namespace for_gpu {
@@ -130,6 +158,27 @@ ARRAYX_HD f32 atan(f32 x) {
   const f32 rest = mul_add(mul_add(-q, d, n), inverse, k * -0x1.777a5cp-25f);
   const DoubleWord<f32> sum = fast_two_sum(k * 0x1.921fb6p+0f, q);
   return with_sign(sum.hi + (sum.lo + mul_add(q * z, series, rest)), x);
+}
+
+ARRAYX_HD f32 asin(f32 x) {
+  const detail::ArcSide a = detail::arc_side(x);
+  const f32 far = detail::turned_arc(1, -2, a.side, a.rest);
+  return copysign(a.is_far ? far : a.side + a.rest, x);
+}
+ARRAYX_HD f32 acos(f32 x) {
+  const detail::ArcSide a = detail::arc_side(x);
+  const f32 quarters = a.is_far ? (x < 0 ? 2.0f : 0.0f) : 1.0f, factor = a.is_far ? 2.0f : -1.0f;
+  return detail::turned_arc(quarters, x < 0 ? -factor : factor, a.side, a.rest);
+}
+
+// log1p(2 a / (1 - a)) / 2, a = |x|.
+ARRAYX_HD f32 atanh(f32 x) {
+  const f32 a = fabs(x), d = 1 - a, d_low = (1 - d) - a;
+  const f32 inverse = detail::approximate_inverse(d), q = (a + a) * inverse;
+  const f32 low = mul_add(-q, d_low, mul_add(-q, d, a + a)) * inverse;
+  const f32 inside = detail::log1p_on_gpu(x, 0, {q, low}) * 0.5f;
+  const f32 beyond = a == 1 ? limits<f32>::infinity : limits<f32>::nan;
+  return copysign(a < 1 ? inside : beyond, x);
 }
 
 // log1p(a + (sqrt(a^2 + 1) - 1)), a = |x|; the difference is exact below 2^24.

@@ -162,13 +162,10 @@ inline constexpr bool has_fast_doubles = true;
 inline constexpr bool has_fast_doubles = false;
 #endif
 
-// What such a GPU computes of one float32, beside what gpu_real.hpp has. The functions on lanes
-// that are named here are faster there, too (measured on an H100). Of the others named here
-// only pow has a rare branch: the call in it would cost them a tenth.
+// What such a GPU computes of one float32, beside what gpu_real.hpp has. Of them only pow has a
+// rare branch: the call in it would cost the others a tenth.
 namespace for_gpu {
 
-using math::acos;
-using math::asin;
 using math::log10;
 
 // Beyond it exponentials are out of the range of float32, and within that of float64.
@@ -217,13 +214,6 @@ ARRAYX_HD f32 pow(f32 x, f32 y) {
   }
   const f64 e = f64(y) * detail::short_log(f64(x), f64(x) - 1);
   return f32(detail::short_exp(at_least(at_most(e, 700.0), -700.0)));
-}
-ARRAYX_HD f32 atanh(f32 x) {
-  const f32 magnitude = fabs(x);
-  const f64 a = magnitude, e = (a + a) * detail::short_inverse(1 - a);
-  const f32 inside = with_sign(f32(detail::short_log(e + 1, e) * 0.5), x);
-  const f32 pole = with_sign(limits<f32>::infinity, x);
-  return magnitude < 1 ? inside : magnitude == 1 ? pole : limits<f32>::nan;
 }
 // Of two zeros x counts as 1 or -1, and infinities as so large that nothing finite counts beside
 // them.
