@@ -175,11 +175,12 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
       return l;
     }
     loop.whole_block = true;
-    // As many blocks as run at a time, with eight packs or more to a thread.
-    const std::int64_t each = block_threads * lanes;
+    // As many blocks as run at a time, whose threads have eight packs, or a multiple: so many are
+    // in flight, and what is left over takes as long again.
+    const std::int64_t each = block_threads * lanes * 8;
     loop.per_unit = unit_elements(n + lanes - 1, each, outputs,
                                   std::min(multiprocessors * unordered_row_blocks(p.itemsize),
-                                           outputs * ceil_divide(n, each * 8)),
+                                           outputs * ceil_divide(n, each)),
                                   block_threads, false);
     l.units = ceil_divide(n + lanes - 1, loop.per_unit);
   }
@@ -241,6 +242,10 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
       x /= 2;
       y *= 2;
     }
+    // Smaller blocks that all run at a time instead of some that wait for the others.
+    const std::int64_t blocks = outer * ceil_divide(wide, x),
+                       resident = multiprocessors * unordered_blocks(static_cast<int>(columns));
+    if (y > 1 && blocks > resident && blocks <= 2 * resident) y /= 2;
   }
   const std::int64_t tiles = ceil_divide(wide, x),
                      joiners = std::max<std::int64_t>(1, x * y / power_of_two(x * columns));
