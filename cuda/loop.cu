@@ -197,6 +197,9 @@ constexpr int least_row_packs(int lanes) {
   return lanes >= 8 ? 5 : 8;
 }
 constexpr int rows_per_thread = 2;  // granules
+// Turns of the threads that a device has room for: more packs lie beyond its L2 cache, and gain
+// nothing by turns.
+constexpr u32 most_turns = 5;
 
 // Chooses among the kernels: packs where the operands lie in them, rows where they lie in runs,
 // tiles where operands are fastest in different dimensions, else element by element.
@@ -298,7 +301,13 @@ struct Runner {
     set_dims(loop, packs, size, more);
     loop.count = static_cast<u32>(packs.count());
     void* arguments[] = {&loop};
-    const u32 each = kernels.pack_threads * kernels.packs_per_thread;
+    u32 each = kernels.pack_threads * kernels.packs_per_thread;
+    if (kernels.packs_take_turns && loop.is_flat) {
+      const u32 resident = properties().multiprocessors * (2048 / kernels.pack_threads);
+      const u32 turns = (loop.count - 1) / each / resident + 1;
+      if (turns <= most_turns) loop.turns = turns;
+      each *= loop.turns;
+    }
     launch(kernels.packs, (loop.count - 1) / each + 1, arguments, 0, verb, kernels.pack_threads);
   }
 

@@ -70,6 +70,7 @@ struct Loop {
   Access access[loop_operands];
   DType dtype[loop_operands];  // in memory
   bool is_flat = false;        // one dimension, every access direct; for packs only
+  u32 turns = 1;               // packs of a thread, one after the other; of flat packs only
   u32 count;                   // of packs, elements or tiles
   int ndim;
   LoopDim dim[inline_dims];

@@ -101,6 +101,11 @@ template <class O>
 inline constexpr int least_resident_packs =
     has_small_blocks<O> && is_complex_heavy<O> ? 9 : least_resident<O>;
 
+// Those of four bytes read a pack ahead, too: that threads begin costs more than it costs others to
+// load or to compute.
+template <class O>
+inline constexpr bool takes_turns = has_small_blocks<O> && unrolled<O> > 1;
+
 // ---- packs --------------------------------------------------------------------------------------
 
 template <class M, int N, int Packs, int K>
@@ -205,10 +210,41 @@ __device__ __forceinline__ Run<M, N> load_operand(const Loop& loop, int k, i32 o
   return load_granule<M, N>(loop.data[k] + offset, loop.dim[0].stride[k], granule);
 }
 
+// A thread's packs of flat operands: the next one is read while this one is computed.
+template <class O>
+__device__ __forceinline__ void packs_in_turns(const Loop& loop) {
+  using A = memory_t<typename O::first>;
+  using R = memory_t<typename O::result>;
+  constexpr int N = O::lanes, threads = pack_threads<O>;
+  const auto* const in = reinterpret_cast<const Pack<A, N>*>(loop.data[0]);
+  auto* const out = reinterpret_cast<Pack<R, N>*>(loop.data[1]);
+  const u32 first = blockIdx.x * (threads * loop.turns);
+  const u32 end = min(loop.count, first + threads * loop.turns);
+  u32 at = first + threadIdx.x;
+  if (at >= end) return;
+  Pack<A, N> x = in[at];
+#pragma unroll 1
+  for (;;) {
+    const u32 next = at + threads;
+    const bool is_last = next >= end;
+    const Pack<A, N> ahead = in[is_last ? at : next];
+    Pack<R, N> r;
+#pragma unroll
+    for (int i = 0; i < N; ++i) r.v[i] = O::apply(x.v[i], x.v[i], x.v[i]);
+    out[at] = r;
+    if (is_last) return;
+    at = next;
+    x = ahead;
+  }
+}
+
 template <class O>
 __global__ void __launch_bounds__(pack_threads<O>,
                                   resident_blocks_of(pack_threads<O>, least_resident_packs<O>))
     packs(const __grid_constant__ Loop loop) {
+  if constexpr (takes_turns<O>) {
+    if (loop.is_flat) return packs_in_turns<O>(loop);
+  }
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   using R = memory_t<typename O::result>;
@@ -776,6 +812,7 @@ ElementwiseKernels kernels_of() {
   k.lanes = O::lanes;
   k.pack_threads = pack_threads<O>;
   k.packs_per_thread = packs_in_flight<O>;
+  k.packs_take_turns = takes_turns<O>;
   k.elements_per_thread = elements_in_flight<O>;
   k.tile_edge = tile_edge<O::bytes>;
   k.tile_bytes[0] = tile_bytes<A, tile_edge<O::bytes>>;

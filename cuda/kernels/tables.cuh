@@ -26,6 +26,7 @@ struct ElementwiseKernels {
   const void* tiles = nullptr;       // (Loop, Divisor, Divisor) over tiles
   const void* pack_tiles = nullptr;  // (Loop, Divisor, Divisor, u32, bool), for small items
   bool packs_convert = false;        // from the input's dtype to the output's
+  bool packs_take_turns = false;     // Loop::turns
   int lanes = 1;                     // elements of a pack
   int pack_threads = 0, packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;
