@@ -137,6 +137,9 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
                   const Operand& out);
 bool isin(const Operand& elements, const Operand& sorted, bool invert, const Operand& out);
 bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out);
+// Pairs in the order of so many bits of their keys, equal ones as they stood: from the first of
+// each two arrays to what are the first then.
+void sort_pairs(std::uint32_t* (&keys)[2], std::uint32_t* (&order)[2], std::int64_t n, int bits);
 // ---- matmul.cu
 void matmul(const Operand& a, const Operand& b, const Operand& out);
 // ---- dots.cu

@@ -1,4 +1,6 @@
 // Gathers, scatters and the positions of elements that are not zero.
+#include <cooperative_groups.h>
+
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -17,10 +19,9 @@ namespace {
 
 constexpr int each = 4;  // elements of a thread
 
-// Launches kernel(loop, further…) over every element of a plan.
-template <class... Further>
-void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
-                 const char* verb, Further... further) {
+// run(loop) with every element of a plan.
+template <class Run>
+void with_loops(const Plan& plan, const Operand* const* operands, Run&& run) {
   in_parts(plan, [&](const Plan& part) {
     Loop loop;
     int size[plan_operands];
@@ -37,6 +38,14 @@ void launch_over(const void* kernel, const Plan& plan, const Operand* const* ope
     std::optional<Scratch> more;
     set_dims(loop, part, size, more);
     loop.count = static_cast<u32>(part.count());
+    run(loop);
+  });
+}
+// … that kernel(loop, further…) goes over.
+template <class... Further>
+void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
+                 const char* verb, Further... further) {
+  with_loops(plan, operands, [&](Loop& loop) {
     void* arguments[] = {&loop, &further...};
     launch(kernel, grid_for(loop.count, block_threads * each), arguments, 0, verb);
   });
@@ -207,14 +216,15 @@ __global__ void __launch_bounds__(block_threads)
 __device__ u64 refused;
 
 // Who writes where offsets are equal: the last position among them, which keeps a slot. There is
-// one for each place that offsets reach, which holds the position, counted from 1; or some that are
-// shared, which hold the place in their upper half, too: of those that follow where a place leads
-// to, the first that is its own or nobody's. They are a power of two for each 2^32 places. Without
-// slots all write.
+// one for each place that offsets reach, which holds the position, counted from 1 and from what
+// earlier operations left there; or some that are shared, which hold the place in their upper half,
+// too: of those that follow where a place leads to, the first that is its own or nobody's. They are
+// a power of two for each 2^32 places. Without slots all write.
 struct Owners {
   unsigned long long* slots = nullptr;
   i64 lowest = 0, step = 1;
   u64 last_shared = 0;  // of 2^32 places; 0 if slots are not shared
+  u64 left = 0;         // by earlier operations at most, in slots that are not shared
 
   struct Claim {
     u64 slot = 0, value = 0;
@@ -222,7 +232,7 @@ struct Owners {
   __device__ __forceinline__ Claim claim_of(i64 offset, i64 position) const {
     const u64 reach = static_cast<u64>(offset - lowest), order = static_cast<u64>(position) + 1;
     const u64 place = step == 1 ? reach : reach / static_cast<u64>(step);
-    if (last_shared == 0) return {place, order};
+    if (last_shared == 0) return {place, left + order};
     // Murmur's finalizer: places at any distance from each other are spread.
     u64 hash = (place ^ place >> 33) * 0xff51afd7ed558ccd;
     hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53;
@@ -674,76 +684,65 @@ struct Source : Operand {
   Array cast_;
 };
 
-// An assignment by so few indices is one block's: it finds the places, which claim slots if these
-// are shared, and writes.
-constexpr int few_indices = block_threads * each;
+// An assignment by indices in one kernel, whose blocks are at work at the same time: they find the
+// places, which claim slots, and, once all have, write. A block by itself has shared slots in its
+// own memory.
+constexpr int few_indices = block_threads * each, joint_blocks = 4;
 template <class M>
-__global__ void __launch_bounds__(block_threads)
-    scatter_few(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 last_shared,
-                u64 operation, u32* met) {
-  __shared__ unsigned long long slots[4 * few_indices];
-  if (last_shared != 0) {
-    for (u32 i = threadIdx.x; i <= last_shared; i += block_threads) slots[i] = 0;
-  }
-  const Places<4> place(loop, threadIdx.x);
-  const bool one_value = loop.access[1] == Access::value;
-  i64 to[each], position[each];
-  M x[each];
-  bool is_bad = false, is_written[each];
-#pragma unroll
-  for (int e = 0; e < each; ++e) {
-    const char* const index = loop.data[0] + place.offset[e][0];
-    const i64 i = normalised(index_at(index, loop.dtype[0]), loop.dtype[0], n);
-    if (i < 0) {
-      note_bad(index, loop.dtype[0], n, operation, met);
-      is_bad = true;
-    }
-    to[e] = i;
-    position[e] = reinterpret_cast<i64>(loop.data[3]) + place.offset[e][3];
-    is_written[e] = place.exists[e];
-    x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
-                                                 : loop.data[1] + place.offset[e][1]);
-  }
-  if (__syncthreads_or(is_bad)) return;
-  if (last_shared != 0) {
-    const Owners owners{slots, 0, 1, last_shared};
-    owners.claim(to, position, is_written);
+__global__ void __launch_bounds__(block_threads, resident_blocks_of(block_threads, joint_blocks))
+    scatter_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation,
+               u32* met) {
+  extern __shared__ unsigned long long own_slots[];
+  const bool is_alone = gridDim.x == 1, one_value = loop.access[1] == Access::value;
+  if (owners.last_shared != 0) {
+    owners.slots = own_slots;
+    for (u32 i = threadIdx.x; i <= owners.last_shared; i += block_threads) own_slots[i] = 0;
     __syncthreads();
-    owners.choose(to, position, is_written);
   }
+  i64 to[each], position[each];
+  bool takes_part[each];
+  const auto find = [&](const Places<4>& place) {
 #pragma unroll
-  for (int e = 0; e < each; ++e) {
-    if (!is_written[e]) continue;
-    store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * stride * i64(sizeof(M)), x[e]);
-  }
-}
-void put_few(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
-             const Operand& out) {
-  Array index_copy;
-  const Operand places = aligned(index, index_copy);
-  const Dims& shape = index.layout->shape;
-  const Source source(in, shape, out.dtype);
-  const Layout order = Layout::contiguous(shape);
-  Operand position;
-  position.layout = &order;
-  position.dtype = DType::uint8;  // counted in bytes
-  const Dims* strides[4] = {&places.layout->strides, source.strides(), nullptr, &order.strides};
-  const Plan plan = make_plan(shape, strides, 4);
-  const auto count = static_cast<u64>(index.layout->size);
-  const u64 last_shared = in.host_scalar || count == 1 ? 0 : std::bit_ceil(4 * count) - 1;
-  const Operand* const all[] = {&places, &source, &out, &position};
-  dispatch_item(itemsize(out.dtype), [&](auto item) {
-    launch_over(reinterpret_cast<const void*>(&scatter_few<decltype(item)>), plan, all, "scatter",
-                n, stride, last_shared, next_operation(), bad_index_met());
+    for (int e = 0; e < each; ++e) {
+      to[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      to[e] = normalised(to[e], loop.dtype[0], n);
+      position[e] = reinterpret_cast<i64>(loop.data[3]) + place.offset[e][3];
+      takes_part[e] = place.exists[e] && to[e] >= 0;
+    }
+  };
+  over_elements(loop, [&](u32 begin) {
+    const Places<4> place(loop, begin);
+    find(place);
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (to[e] >= 0) continue;
+      note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
+      refused = operation;
+    }
+    if (owners.slots) owners.claim(to, position, takes_part);
+  });
+  is_alone ? __syncthreads() : cooperative_groups::this_grid().sync();
+  if (*static_cast<volatile u64*>(&refused) == operation) return;
+  over_elements(loop, [&](u32 begin) {
+    const Places<4> place(loop, begin);
+    find(place);
+    M x[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
+                                                   : loop.data[1] + place.offset[e][1]);
+    }
+    owners.choose(to, position, takes_part);
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (!takes_part[e]) continue;
+      store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * stride * i64(sizeof(M)), x[e]);
+    }
   });
 }
-
-// A scatter's kernels follow each other, so that what one says is refused the next does not write.
-std::mutex& scatters() {
-  static auto* mutex = new std::mutex;
-  return *mutex;
-}
-
 // `in` is a host scalar or has the dimensions of the offsets and then out's.
 void put(const Operand& in, const Operand& offsets, const Operand& out, u64 operation,
          const Owners& owners) {
@@ -764,20 +763,108 @@ void put(const Operand& in, const Operand& offsets, const Operand& out, u64 oper
   });
 }
 
-// Empty slots for contiguous offsets, where the last of equal ones is to be written: for each place
-// if that are not too many to clear, or shared and mostly empty.
+// The place of each index, and its position.
+__global__ void __launch_bounds__(block_threads)
+    places_at(const __grid_constant__ Loop loop, i64 n, u32* places, u32* positions, u64 operation,
+              u32* met) {
+  over_elements(loop, [&](u32 begin) {
+    const Places<2> place(loop, begin);
+    i64 at[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      at[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      at[e] = normalised(at[e], loop.dtype[0], n);
+      if (at[e] < 0) {
+        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
+        refused = operation;
+      }
+      if (!place.exists[e]) continue;
+      const i64 position = reinterpret_cast<i64>(loop.data[1]) + place.offset[e][1];
+      places[position] = static_cast<u32>(at[e]);
+      positions[position] = static_cast<u32>(position);
+    }
+  });
+}
+// Of items in the order of their places the last of each one.
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    put_last(const u32* places, const u32* positions, u32 count, const M* in, char* out, i64 stride,
+             u64 operation) {
+  if (refused == operation) return;
+  const u32 step = gridDim.x * (block_threads * each);
+  for (u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x; begin < count;
+       begin += step) {
+    u32 place[each], position[each];
+    bool is_written[each];
+    M x[each];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      const u32 i = begin + e * block_threads, at = min(i, count - 1);
+      place[e] = places[at];
+      position[e] = positions[at];
+      is_written[e] = i < count && (i == count - 1 || places[i + 1] != place[e]);
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (is_written[e]) x[e] = in[position[e]];
+    }
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (is_written[e]) store_item<M>(out + i64(place[e]) * stride, x[e]);
+    }
+  }
+}
+
+// A scatter's kernels follow each other, so that what one says is refused the next does not write.
+std::mutex& scatters() {
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+// Slots of the current device for so many places, which each operation leaves to the next one.
+constexpr u64 most_kept = u64{1} << 21;
+constexpr int kept_order_bits = 24, kept_operation_bits = 64 - kept_order_bits;
+void take_kept_slots(u64 places, Owners& owners) {
+  struct Kept {
+    StorageRef memory;
+    u64 places = 0, operations = 0;
+  };
+  static auto* const all = new std::vector<Kept>(static_cast<std::size_t>(device_count()));
+  Kept& kept = (*all)[static_cast<std::size_t>(properties().index)];
+  if (kept.places < places || ++kept.operations >> kept_operation_bits != 0) {
+    const u64 most = std::bit_ceil(std::max(places, kept.places));
+    const auto bytes = static_cast<std::int64_t>(most * sizeof(u64));
+    StorageRef memory = allocate(bytes);
+    check(cudaMemsetAsync(memory->data, 0, static_cast<std::size_t>(bytes), stream()),
+          "cudaMemsetAsync");
+    kept = {memory, most, 0};
+  }
+  owners.slots = static_cast<unsigned long long*>(kept.memory->data);
+  owners.left = kept.operations << kept_order_bits;
+}
+
+// Slots for contiguous offsets, where the last of equal ones is to be written: for each place, kept
+// or cleared if those are not too many, or shared and mostly empty. One operation after the other
+// has them.
 struct Claims {
   Claims(std::int64_t n, const OffsetRange& range) {
     if (range.any_order || n == 1) return;
     const auto places = static_cast<u64>((range.highest - range.lowest) / range.step) + 1;
+    owners.lowest = range.lowest;
+    owners.step = range.step;
+    if (places <= most_kept && n <= std::int64_t{1} << kept_order_bits) {
+      take_kept_slots(places, owners);
+      return;
+    }
     const u64 shared = std::bit_ceil(4 * static_cast<u64>(n));
     u64 slots = places;
     if (shared < places && n < i64{1} << 32) {
       slots = shared * ((places - 1 >> 32) + 1);
       owners.last_shared = shared - 1;
     }
-    owners.lowest = range.lowest;
-    owners.step = range.step;
     memory.emplace(slots * sizeof(u64));
     owners.slots = memory->as<unsigned long long>();
     check(cudaMemsetAsync(owners.slots, 0, slots * sizeof(u64), stream()), "cudaMemsetAsync");
@@ -786,6 +873,98 @@ struct Claims {
   Owners owners;
   std::optional<Scratch> memory;
 };
+
+// False where the kernel's blocks cannot all be at work, or would find no slots of their own.
+bool put_at(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+            const Operand& out) {
+  const std::int64_t count = index.layout->size;
+  const bool is_alone = count <= few_indices;
+  if (is_alone ? n > std::int64_t{1} << 32
+               : count > most_counted || (!in.host_scalar && static_cast<u64>(n) > most_kept)) {
+    return false;
+  }
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const Dims& shape = index.layout->shape;
+  const Source source(in, shape, out.dtype);
+  const Layout order = Layout::contiguous(shape);
+  Operand position;
+  position.layout = &order;
+  position.dtype = DType::uint8;  // counted in bytes
+  const Dims* strides[4] = {&places.layout->strides, source.strides(), nullptr, &order.strides};
+  const Plan plan = make_plan(shape, strides, 4);
+  const Operand* const all[] = {&places, &source, &out, &position};
+  const OffsetRange range{0, n - 1, 1, in.host_scalar};
+  const std::lock_guard lock(scatters());
+  const Claims claims(is_alone ? 1 : count, range);
+  Owners owners = claims.owners;
+  std::size_t shared_bytes = 0;
+  if (is_alone && !in.host_scalar && count > 1) {
+    owners.last_shared = std::bit_ceil(4 * static_cast<u64>(count)) - 1;
+    shared_bytes = (owners.last_shared + 1) * sizeof(u64);
+  }
+  const int resident =
+      std::min(joint_blocks, properties().threads_per_multiprocessor / block_threads);
+  const auto most = static_cast<unsigned>(resident * properties().multiprocessors);
+  u64 operation = next_operation();
+  u32* met = bad_index_met();
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    const auto kernel = reinterpret_cast<const void*>(&scatter_at<decltype(item)>);
+    with_loops(plan, all, [&](Loop& loop) {
+      void* arguments[] = {&loop, &n, &stride, &owners, &operation, &met};
+      if (is_alone) return launch(kernel, 1, arguments, shared_bytes, "scatter");
+      const unsigned blocks = std::min(grid_for(loop.count, few_indices), most);
+      check(cudaLaunchCooperativeKernel(kernel, blocks, block_threads, arguments, 0, stream()),
+            "scatter");
+    });
+  });
+  return true;
+}
+
+// An assignment by so many indices to places for which no slots are kept: sorted by their places
+// they write side by side, in half the time that claims take on an H100.
+constexpr std::int64_t least_sorted = std::int64_t{1} << 20;
+bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                const Operand& out) {
+  const std::int64_t count = index.layout->size;
+  if (in.host_scalar || count < least_sorted || count > most_counted || n > std::int64_t{1} << 32) {
+    return false;
+  }
+  Array index_copy, values;
+  const Operand places = aligned(index, index_copy);
+  const Dims& shape = index.layout->shape;
+  const Source source(in, shape, out.dtype);
+  const char* from = source.data;
+  if (!source.layout->is_contiguous()) {
+    values = scratch_array(out.dtype, shape);
+    copy(source, values);
+    from = values.data();
+  }
+  const Layout order = Layout::contiguous(shape);
+  Operand position;
+  position.layout = &order;
+  position.dtype = DType::uint8;  // counted in bytes
+  const Dims* strides[2] = {&places.layout->strides, &order.strides};
+  const Plan plan = make_plan(shape, strides, 2);
+  const Operand* const all[] = {&places, &position};
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(u32);
+  const Scratch memory[] = {Scratch(bytes), Scratch(bytes), Scratch(bytes), Scratch(bytes)};
+  u32* keys[] = {memory[0].as<u32>(), memory[1].as<u32>()};
+  u32* positions[] = {memory[2].as<u32>(), memory[3].as<u32>()};
+  const std::lock_guard lock(scatters());
+  const u64 operation = next_operation();
+  launch_over(reinterpret_cast<const void*>(&places_at), plan, all, "scatter", n, keys[0],
+              positions[0], operation, bad_index_met());
+  sort_pairs(keys, positions, count, std::bit_width(static_cast<u64>(n - 1)));
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using M = decltype(item);
+    put_last<M><<<grid_for(count, few_indices), block_threads, 0, stream()>>>(
+        keys[0], positions[0], static_cast<u32>(count), reinterpret_cast<const M*>(from), out.data,
+        stride * std::int64_t{sizeof(M)}, operation);
+  });
+  check_launch("scatter");
+  return true;
+}
 
 }  // namespace
 
@@ -801,8 +980,8 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
     copy(offsets, packed);
     places = packed;
   }
-  const Claims claims(n, range);
   const std::lock_guard lock(scatters());
+  const Claims claims(n, range);
   const u64 operation = next_operation();
   claim<<<grid_for(n, block_threads), block_threads, 0, stream()>>>(
       reinterpret_cast<const i64*>(places.data), n, claims.owners, operation);
@@ -813,16 +992,14 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                      const Operand& out) {
   if (index.layout->size == 0) return;
-  if (index.layout->size <= few_indices && n <= i64{1} << 32) {
-    return put_few(in, index, n, stride, out);
-  }
+  if (put_at(in, index, n, stride, out) || put_sorted(in, index, n, stride, out)) return;
   const Array places = scratch_array(DType::int64, index.layout->shape);
   const std::int64_t reach = (n - 1) * stride;
   const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
                           std::max<std::int64_t>(std::abs(stride), 1), in.host_scalar};
   const Operand offsets(places);
-  const Claims claims(index.layout->size, range);
   const std::lock_guard lock(scatters());
+  const Claims claims(index.layout->size, range);
   const u64 operation = next_operation();
   find_offsets(index, n, stride, offsets, false, operation, claims.owners);
   put(in, offsets, out, operation, claims.owners);

@@ -330,12 +330,16 @@ void sort_keys(Buffer<K>& keys, std::int64_t n, int bits) {
   with_memory(run, "sort");
 }
 template <class K>
-void sort_pairs(Buffer<K>& keys, Buffer<u32>& order, std::int64_t n, int bits) {
+void sort_pairs(cub::DoubleBuffer<K>& keys, cub::DoubleBuffer<u32>& order, std::int64_t n,
+                int bits) {
   const auto run = [&](void* memory, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.both, order.both, n, 0, bits,
-                                           stream());
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys, order, n, 0, bits, stream());
   };
   with_memory(run, "argsort");
+}
+template <class K>
+void sort_pairs(Buffer<K>& keys, Buffer<u32>& order, std::int64_t n, int bits) {
+  sort_pairs(keys.both, order.both, n, bits);
 }
 
 // Contiguous lines of `length` elements.
@@ -907,6 +911,13 @@ void argsort(const Operand& in, int axis, bool descending, const Operand& out) {
     run_for_each(lines.n, WritePositions{order.current(), reinterpret_cast<i64*>(to), lines.line()},
                  "argsort");
   });
+}
+
+void sort_pairs(u32* (&keys)[2], u32* (&order)[2], std::int64_t n, int bits) {
+  cub::DoubleBuffer<u32> key_pair(keys[0], keys[1]), order_pair(order[0], order[1]);
+  sort_pairs(key_pair, order_pair, n, bits);
+  if (key_pair.selector != 0) std::swap(keys[0], keys[1]);
+  if (order_pair.selector != 0) std::swap(order[0], order[1]);
 }
 
 // ---- searchsorted -------------------------------------------------------------------------------

@@ -199,6 +199,24 @@ def test_the_last_of_equal_indices_wins_on_any_number_of_threads(dtype, threads)
             same(x, expected)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+def test_the_last_of_equal_indices_wins_among_very_many_places(dtype):
+    draw = Draw(5)
+    n, picks = 8_400_001, 1_100_000
+    key = draw.numpy.integers(-n, n, picks)
+    key[::3] = draw.numpy.integers(n - 1000, n, key[::3].size)
+    value = draw.values((picks,), dtype)
+    plain = draw.values((n,), dtype)
+    for step in (1, -1):
+        last = np.full(n, -1)
+        np.maximum.at(last, key[::step], np.arange(picks))
+        expected = plain.copy()
+        expected[last >= 0] = value[::step][last[last >= 0]]
+        x = ours(plain.copy())
+        x[ours(key)[::step]] = ours(value)[::step]
+        same(x, expected)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
 def test_picks_from_arrays_beyond_the_caches(dtype):
     draw = Draw(4)
