@@ -171,6 +171,7 @@ struct Job {
   Transforms transforms = {};      // of cuFFT's,
   // whose input, or output, has the job's dimensions last in memory, with others behind them.
   bool turned_in = false, turned_out = false;
+  bool may_read_columns = false;  // of real numbers, which it turns into rows
 };
 
 std::int64_t product_of(const Dims& shape, int first, int last) {
@@ -214,6 +215,7 @@ Job job_of(DType in, DType out, const Dims& lengths, int axis, int rank) {
   t.columns_in = t.columns_out || (are_columns && t.in == t.out && makes_rows_of_columns(t, each));
   job.turned_in = behind > 1 && !t.columns_in;
   job.turned_out = behind > 1 && !t.columns_out;
+  job.may_read_columns = are_columns && !t.columns_in && t.in != t.complex;
   return job;
 }
 
@@ -450,8 +452,22 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
   const std::lock_guard lock(library.mutex);
   Dims shape = out.layout->shape;
   shape[axis] = n;
-  const Job job = job_of(in.dtype, out.dtype, shape, axis, 1);
-  FftPlan* const plan = job.columns ? nullptr : &library.plan_for(job.transforms);
+  Job job = job_of(in.dtype, out.dtype, shape, axis, 1);
+  FftPlan* plan = nullptr;
+  if (job.may_read_columns) {
+    // A plan that has its kernel read columns is faster than one of rows and a copy to them where
+    // it needs no work area: that one kernel does it all.
+    Transforms of_columns = job.transforms;
+    of_columns.columns_in = true;
+    plan = &library.plan_for(of_columns);
+    if (plan->scratch_bytes == 0) {
+      job.transforms = of_columns;
+      job.turned_in = false;
+    } else {
+      plan = nullptr;
+    }
+  }
+  if (!plan && !job.columns) plan = &library.plan_for(job.transforms);
   const Result result(job, out, n / 2 + 1);
   const Operand& to = result;
   if (job.columns) {

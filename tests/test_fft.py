@@ -246,7 +246,17 @@ def test_several_axes(seed):
 
 
 @pytest.mark.parametrize(
-    "shape", [(300, 70), (70, 300), (4, 5000), (5000, 4), (3, 1 << 16), (20, 21, 22)]
+    "shape",
+    [
+        (300, 70),
+        (70, 300),
+        (4, 5000),
+        (5000, 4),
+        (3, 1 << 16),
+        (20, 21, 22),
+        (480, 400),
+        (700, 300),
+    ],
 )
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_larger_arrays_over_every_axis(shape, dtype):
