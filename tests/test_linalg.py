@@ -327,6 +327,24 @@ def awkward_matrices(m, n, dtype):
     ]
 
 
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize(("m", "n"), [(130, 130), (150, 100), (100, 150)])
+def test_svd_of_awkward_large_matrices(m, n, dtype):
+    for a in awkward_matrices(m, n, np.empty(0, dtype).real.dtype):
+        a = a.astype(dtype) * (1 + 1j if dtype.startswith("c") else 1)
+        scale = float(np.max(np.abs(a))) or 1.0
+        x = xp.asarray(a.astype(dtype))
+        u, s, vh = map(host, xp.linalg.svd(x, full_matrices=False))
+        expected = np.linalg.svd(a.astype("complex128") / scale, compute_uv=False)
+        unit_error = 10 * max(m, n) * eps(dtype)
+        near = {"rtol": 0, "atol": unit_error * max(expected[0], 1)}
+        np.testing.assert_allclose(s / scale, expected, **near)
+        np.testing.assert_allclose(host(xp.linalg.svdvals(x)) / scale, expected, **near)
+        np.testing.assert_allclose((u * (s / scale)) @ vh, a / scale, **near)
+        np.testing.assert_allclose(adjoint(u) @ u, np.eye(min(m, n)), atol=unit_error)
+        np.testing.assert_allclose(vh @ adjoint(vh), np.eye(min(m, n)), atol=unit_error)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("m", "n"), [(1, 1), (2, 2), (3, 3), (4, 4), (7, 3), (3, 7), (16, 16), (30, 9)]
