@@ -215,7 +215,9 @@ Job job_of(DType in, DType out, const Dims& lengths, int axis, int rank) {
   t.columns_in = t.columns_out || (are_columns && t.in == t.out && makes_rows_of_columns(t, each));
   job.turned_in = behind > 1 && !t.columns_in;
   job.turned_out = behind > 1 && !t.columns_out;
-  job.may_read_columns = are_columns && !t.columns_in && t.in != t.complex;
+  constexpr std::int64_t longest_of_one_kernel = 1 << 12;
+  job.may_read_columns =
+      are_columns && !t.columns_in && t.in != t.complex && job.last <= longest_of_one_kernel;
   return job;
 }
 

@@ -834,7 +834,7 @@ void take_kept_slots(u64 places, Owners& owners) {
   };
   static auto* const all = new std::vector<Kept>(static_cast<std::size_t>(device_count()));
   Kept& kept = (*all)[static_cast<std::size_t>(properties().index)];
-  if (kept.places < places || ++kept.operations >> kept_operation_bits != 0) {
+  if (!kept.memory || kept.places < places || ++kept.operations >> kept_operation_bits != 0) {
     const u64 most = std::bit_ceil(std::max(places, kept.places));
     const auto bytes = static_cast<std::int64_t>(most * sizeof(u64));
     StorageRef memory = allocate(bytes);

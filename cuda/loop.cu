@@ -303,7 +303,9 @@ struct Runner {
     void* arguments[] = {&loop};
     u32 each = kernels.pack_threads * kernels.packs_per_thread;
     if (kernels.packs_take_turns && loop.is_flat) {
-      const u32 resident = properties().multiprocessors * (2048 / kernels.pack_threads);
+      const DeviceProperties& device = properties();
+      const u32 resident =
+          device.multiprocessors * (device.threads_per_multiprocessor / kernels.pack_threads);
       const u32 turns = (loop.count - 1) / each / resident + 1;
       if (turns <= most_turns) loop.turns = turns;
       each *= loop.turns;

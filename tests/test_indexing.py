@@ -257,6 +257,14 @@ def test_an_index_out_of_bounds_is_found_anywhere_and_nothing_written(dtype):
                     finished(x[ours(key)])
 
 
+@pytest.mark.parametrize("count", [1, 2000])
+def test_nothing_is_written_to_an_array_of_no_elements(count):
+    x, key = xp.zeros(0), xp.zeros(count, dtype=xp.int64)
+    for value in [2.0, xp.ones(count)]:
+        with pytest.raises(IndexError, match=out_of_bounds(0, 0, 0)):
+            finished(x.__setitem__(key, value))
+
+
 def test_one_element_is_written_by_any_kind_of_number():
     for dtype in DTYPES:
         x = xp.zeros((2, 3), dtype=getattr(xp, dtype))

@@ -345,6 +345,32 @@ def test_svd_of_awkward_large_matrices(m, n, dtype):
         np.testing.assert_allclose(vh @ adjoint(vh), np.eye(min(m, n)), atol=unit_error)
 
 
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("is_tall", [True, False])
+def test_svd_of_stacks_of_large_matrices(is_tall, dtype):
+    """One is nearly singular, one is of half the rank."""
+    k = 390 if dtype == "float32" else 140
+    m, n = (k + 10, k) if is_tall else (k, k + 10)
+    rng = np.random.default_rng(m)
+    a = rng.standard_normal((3, m, n))
+    least = np.log10(100 * eps(dtype))
+    left, right = np.linalg.qr(a[1][:, :k])[0], np.linalg.qr(a[1].T[:, :k])[0]
+    a[1] = left * np.logspace(0, least, k) @ right.T
+    a[2, :, : n // 2] = a[2, :, n - n // 2 :]
+    a = a.astype(dtype) * (1 + 1j if dtype.startswith("c") else 1)
+    x = xp.asarray(a.astype(dtype))
+    expected = np.linalg.svd(a, compute_uv=False)
+    for full in (False, True):
+        u, s, vh = map(host, xp.linalg.svd(x, full_matrices=full))
+        assert np.all(s >= 0) and np.all(s[:, :-1] >= s[:, 1:])
+        near = {"rtol": 0, "atol": 10 * m * eps(dtype) * np.max(expected)}
+        np.testing.assert_allclose(s, expected, **near)
+        np.testing.assert_allclose((u[..., :k] * s[:, None]) @ vh[:, :k], a, **near)
+        for product in (adjoint(u) @ u, vh @ adjoint(vh)):
+            identity = np.broadcast_to(np.eye(product.shape[-1]), product.shape)
+            np.testing.assert_allclose(product, identity, atol=10 * m * eps(dtype))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("m", "n"), [(1, 1), (2, 2), (3, 3), (4, 4), (7, 3), (3, 7), (16, 16), (30, 9)]

@@ -1,5 +1,7 @@
 """Sorting, compared with an order computed by NumPy: stable in both directions, NaN last in both."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -238,6 +240,24 @@ def test_axis_is_checked(function):
             function(xp.ones((2, 2)), axis=axis)
     with pytest.raises(IndexError, match="0 dimensions"):
         function(xp.asarray(1.0))
+
+
+@pytest.mark.parametrize("n", [63, 1100, 1500])
+def test_buckets_within_buckets_on_a_small_stack(n):
+    """Keys of which each cut takes off a few only, sorted by a thread with little room."""
+    size = threading.stack_size(512 * 1024)
+    try:
+        rng = np.random.default_rng(n)
+        powers = np.uint64(1) << np.arange(63, 7, -1 if n > 64 else -3, dtype=np.uint64)
+        keys = np.concatenate([powers, rng.integers(0, 200, n - powers.size, dtype=np.uint64)])
+        rng.shuffle(keys)
+        x, found = xp.asarray(keys), []
+        thread = threading.Thread(target=lambda: found.append(xp.sort(x)))
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(size)
+    same(found[0], np.sort(keys))
 
 
 def test_the_input_is_left_alone():

@@ -296,6 +296,24 @@ struct BytePlaces {
   }
 };
 
+// Writes a[0…n) in order, where the items of each bucket are equal. It is not part of radix_sort,
+// which calls itself and so has several tables on the stack already.
+template <class Item>
+[[gnu::noinline]] void write_counted(const Item* a, i64 n, const Digit<Item>& digit, Item* to) {
+  // There are two tables, since equal items in a row would wait for each other.
+  i64 even[most_counted], odd[most_counted];
+  std::fill_n(even, digit.count, 0);
+  std::fill_n(odd, digit.count, 0);
+  for (i64 i = 0; i + 1 < n; i += 2) {
+    ++even[digit(a[i])];
+    ++odd[digit(a[i + 1])];
+  }
+  if (n % 2) ++even[digit(a[n - 1])];
+  for (i64 d = 0; d < digit.count; ++d) {
+    to = std::fill_n(to, even[d] + odd[d], static_cast<Item>(digit.least + d));
+  }
+}
+
 // Sorts a[0…n) by means of b, into b if `into_b`, else into a.
 template <class Item>
 void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
@@ -319,23 +337,10 @@ void radix_sort(Item* a, Item* b, i64 n, bool into_b) {
     }
   }
   const Digit<Item> digit(range, n, short_sort.usual);
+  // Counts say it all.
+  if (digit.shift == 0) return write_counted(a, n, digit, into_b ? b : a);
   i64 end[most_counted];
   std::fill_n(end, digit.count, 0);
-  if (digit.shift == 0) {  // counts say it all
-    // There are two tables, since equal items in a row would wait for each other.
-    i64 odd[most_counted];
-    std::fill_n(odd, digit.count, 0);
-    for (i64 i = 0; i + 1 < n; i += 2) {
-      ++end[digit(a[i])];
-      ++odd[digit(a[i + 1])];
-    }
-    if (n % 2) ++end[digit(a[n - 1])];
-    Item* to = into_b ? b : a;
-    for (i64 d = 0; d < digit.count; ++d) {
-      to = std::fill_n(to, end[d] + odd[d], static_cast<Item>(digit.least + d));
-    }
-    return;
-  }
   for (i64 i = 0; i < n; ++i) ++end[digit(a[i])];
   i64 sum = 0;
   for (i64 d = 0; d < digit.count; ++d) {
@@ -369,10 +374,10 @@ i64 partition(const Item* a, Item* less, Item* others, i64 n, Item pivot) {
   return below;
 }
 
-// The same by cuts into parts below and above a pivot, which whole vectors write faster than single
-// items find their buckets, but for values that are few enough to be counted. Parts that a cut
-// leaves whole, as where all items are equal, and those that `levels` cuts have not made short, are
-// sorted by radix; a cut that takes off little counts as most of those that are left.
+// As radix_sort, by cuts into parts below and above a pivot, which whole vectors write faster than
+// single items find their buckets, but for values that are few enough to be counted. Parts that a
+// cut leaves whole, as where all items are equal, and those that `levels` cuts have not made short,
+// are sorted by radix; a cut that takes off little counts as most of those that are left.
 template <class Item>
 void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   const ShortSort<Item> short_sort;
@@ -445,9 +450,9 @@ void cut(Item* a, Item* b, i64 n, bool into_b, const Item* pivots, i64 parts, i6
   cut(other, to + below, above, true, pivots + half, half, first + below, ends + half);
 }
 
-// The same, and done(first, last) for each part of the result. What is too much for the caches or
-// for one thread is cut at common pivots a piece at a time; then each part is gathered from the
-// pieces and sorted.
+// As sort_alone, and done(first, last) for each part of the result. What is too much for the caches
+// or for one thread, and of four or eight bytes, is cut at common pivots a piece at a time; then
+// each part is gathered from the pieces and sorted.
 template <class Item, class Done>
 void sort_items(Item* a, Item* b, i64 n, bool threads, Done&& done) {
   const auto alone = [&] {

@@ -312,7 +312,7 @@ template <class V>
 ARRAYX_HD V at_least(V x, V limit) {
   return select(limit > x, limit, x);
 }
-// 1 / x to 13 bits or better, whatever is fastest: for one step of Newton's.
+// 1 / x to 13 bits or better, whatever is fastest: for a step of Newton's, or to choose a part by.
 template <class V>
 ARRAYX_HD V near_inverse(V x) {
   return splat<V>(1) / x;
