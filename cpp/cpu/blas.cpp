@@ -34,15 +34,16 @@ void find(F& function, const char* name) {
 }  // namespace
 
 void* blas_symbol(const char* name) {
-  static void* const library = open_library();
+  static constinit MadeOnce<void* const> library;
   const std::string symbol = "scipy_" + std::string(name) + "64_";
-  void* address = dlsym(library, symbol.c_str());
+  void* address = dlsym(library.get(open_library), symbol.c_str());
   if (!address) raise(ErrorKind::runtime, "OpenBLAS has no function ", symbol);
   return address;
 }
 
 const Blas& blas() {
-  static const Blas instance = [] {
+  static constinit MadeOnce<const Blas> instance;
+  return instance.get([] {
     Blas b;
     find(b.sgemm, "cblas_sgemm");
     find(b.dgemm, "cblas_dgemm");
@@ -58,14 +59,16 @@ const Blas& blas() {
     find(b.zsyrk, "cblas_zsyrk");
     find(b.sdot, "cblas_sdot");
     find(b.ddot, "cblas_ddot");
+    find(b.get_threads, "openblas_get_num_threads");
+    find(b.set_threads, "openblas_set_num_threads");
     return b;
-  }();
-  return instance;
+  });
 }
 
 template <class T>
 const Lapack<T>& lapack() {
-  static const Lapack<T> instance = [] {
+  static constinit MadeOnce<const Lapack<T>> instance;
+  return instance.get([] {
     using R = typename Lapack<T>::R;
     constexpr bool complex = Lapack<T>::complex;
     constexpr bool single = std::is_same_v<R, float>;
@@ -89,8 +92,7 @@ const Lapack<T>& lapack() {
     find(f.geev, (letter + "geev_").c_str());
     find(f.gesdd, (letter + "gesdd_").c_str());
     return f;
-  }();
-  return instance;
+  });
 }
 
 template const Lapack<float>& lapack();
@@ -107,19 +109,18 @@ int threads_before = 1;
 }  // namespace
 
 OneBlasThread::OneBlasThread() {
-  static const auto get = reinterpret_cast<int (*)()>(blas_symbol("openblas_get_num_threads"));
-  static const auto set = reinterpret_cast<void (*)(int)>(blas_symbol("openblas_set_num_threads"));
+  const Blas& b = blas();
   const std::lock_guard lock(limit_mutex);
   if (limits++ == 0) {
-    threads_before = get();
-    if (threads_before > 1) set(1);
+    threads_before = b.get_threads();
+    if (threads_before > 1) b.set_threads(1);
   }
 }
 
 OneBlasThread::~OneBlasThread() {
-  static const auto set = reinterpret_cast<void (*)(int)>(blas_symbol("openblas_set_num_threads"));
+  const Blas& b = blas();
   const std::lock_guard lock(limit_mutex);
-  if (--limits == 0 && threads_before > 1) set(threads_before);
+  if (--limits == 0 && threads_before > 1) b.set_threads(threads_before);
 }
 
 }  // namespace arrayx::cpu

@@ -40,6 +40,8 @@ struct Blas {
   Syrk<const void*> csyrk, zsyrk;
   Dot<float> sdot;
   Dot<double> ddot;
+  int (*get_threads)();
+  void (*set_threads)(int);
 };
 
 // RuntimeError when the library or one of its functions is missing.

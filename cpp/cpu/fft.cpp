@@ -407,10 +407,9 @@ class PlanCache {
   int64_t held_ = 0;
 };
 
-// Never destroyed: threads may still transform while the process exits.
+constinit MadeOnce<PlanCache> plans;
 PlanCache& cache() {
-  static auto* instance = new PlanCache;
-  return *instance;
+  return plans.get([] { return PlanCache(); });
 }
 
 // ---- arrays of one precision ------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../array/error.hpp"
+#include "fork.hpp"
 #include "isa.hpp"
 
 #if defined(__x86_64__)
@@ -84,8 +85,8 @@ std::array<InstructionSet, 3> instruction_sets() {
 }
 
 const KernelTable& kernels() {
-  static const KernelTable table = choose();
-  return table;
+  static constinit MadeOnce<const KernelTable> table;
+  return table.get(choose);
 }
 
 }  // namespace arrayx::cpu

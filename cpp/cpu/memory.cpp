@@ -56,14 +56,13 @@ struct ThreadBlocks {
   }
 };
 
-// Never destroyed: arrays may be freed while the process exits.
 struct Threads {
   ForkMutex mutex{3};
   std::list<ThreadBlocks*> all;
 };
+constinit MadeOnce<Threads> all_threads;
 Threads& threads() {
-  static auto* instance = new Threads;
-  return *instance;
+  return all_threads.get([] { return Threads(); });
 }
 
 constinit thread_local ThreadBlocks* blocks_of_thread = nullptr;
@@ -185,10 +184,10 @@ std::int64_t default_limit() {
   return std::max<std::int64_t>(pages > 0 && page > 0 ? pages / 8 * page : 0, 64 << 20);
 }
 
-// Never destroyed: arrays may be freed while the process exits.
-auto& cache() {
-  static auto* instance = new BlockCache<HostPages, CacheMutex>({}, default_limit());
-  return *instance;
+using PageCache = BlockCache<HostPages, CacheMutex>;
+constinit MadeOnce<PageCache> pages;
+PageCache& cache() {
+  return pages.get([] { return PageCache({}, default_limit()); });
 }
 
 void free_large(Storage* s) {

@@ -20,11 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include "fork.hpp"
+
 namespace arrayx::cpu {
 
 namespace {
 
-// After fork() the child has the pool's bookkeeping but not its threads. Loops of a forked child
+// Whether a fork has left the pool's bookkeeping here but not its threads: loops of such a child
 // run on the calling thread.
 bool forked_child = false;
 thread_local bool inside_loop = false;
@@ -147,14 +149,9 @@ class Pool {
   int threads_ = 0, sleeping_ = 0;
 };
 
-// Never destroyed: its threads wait until the process ends.
-Pool& pool() {
-  static auto* instance = [] {
-    pthread_atfork(nullptr, nullptr, [] { forked_child = true; });
-    return new Pool;
-  }();
-  return *instance;
-}
+constinit MadeOnce<Pool> pool;
+[[maybe_unused]] const int at_fork =
+    pthread_atfork(nullptr, nullptr, [] { forked_child = pool.made(); });
 
 }  // namespace
 
@@ -171,7 +168,7 @@ void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_
   if (threads > count) threads = static_cast<int>(count);
   Loop loop{body, context, count, 0};
   if (threads > 1) {
-    pool().run(loop, threads - 1);
+    pool.get([] { return Pool(); }).run(loop, threads - 1);
   } else {
     loop.take_chunks();
   }
