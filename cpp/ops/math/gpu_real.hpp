@@ -1,7 +1,7 @@
-// sin, cos, tan, their inverses and those of sinh, cosh and tanh, of one float32 on a GPU, to less
-// than one ulp. Arrays that lie in its L2 cache come faster than these functions are computed, so
-// that instructions decide: nothing is looked up, and roots and inverses begin with the
-// approximations that take one instruction.
+// log10, sin, cos, tan, their inverses and those of sinh, cosh and tanh, of one float32 on a GPU,
+// to less than one ulp. Arrays that lie in its L2 cache come faster than these functions are
+// computed, so that instructions decide: nothing is looked up, and roots and inverses begin with
+// the approximations that take one instruction.
 #pragma once
 
 #include "hyperbolic.hpp"
@@ -169,6 +169,27 @@ ARRAYX_HD f32 acos(f32 x) {
   const detail::ArcSide a = detail::arc_side(x);
   const f32 quarters = a.is_far ? (x < 0 ? 2.0f : 0.0f) : 1.0f, factor = a.is_far ? 2.0f : -1.0f;
   return detail::turned_arc(quarters, x < 0 ? -factor : factor, a.side, a.rest);
+}
+
+// log(2^k (1 + m)) by log10 e; the two largest terms and their sum are exact in two parts.
+ARRAYX_HD f32 log10(f32 x) {
+  const bool is_subnormal = x < 0x1p-126f;
+  const u32 bits = bit_cast<u32>(is_subnormal ? x * 0x1p23f : x);
+  const u32 exponent = (bits - 0x3f3504f3) & 0xff800000;  // of 1 + m from sqrt(1/2) to sqrt(2)
+  const f32 m = bit_cast<f32>(bits - exponent) - 1;
+  const f32 k = mul_add(f32(bit_cast<i32>(exponent)), 0x1p-23f, is_subnormal ? -23.0f : 0.0f);
+  const f32 series =
+      horner(m, {-0x1.fffff82deafaep-2, 0x1.5555503493590p-2, -0x1.0004264eda15ap-2,
+                 0x1.99a3f2f64e43ap-3, -0x1.54276d3e9f9c4p-3, 0x1.22719b86e3ae5p-3,
+                 -0x1.0f3765ab0ad3dp-3, 0x1.0848654f358e1p-3, -0x1.3830214b1e940p-4});
+  constexpr f32 e_high = 0x1.bcb7b2p-2f, e_low = -0x1.5b235ep-27f;
+  constexpr f32 two_high = 0x1.344p-2f, two_low = 0x1.3509f8p-18f;  // k two_high is exact
+  const f32 product = m * e_high, low = mul_add(m, e_high, -product);
+  const f32 tail = mul_add(k, two_low, mul_add(m * m * series, e_high, mul_add(m, e_low, low)));
+  const DoubleWord<f32> sum = fast_two_sum(k * two_high, product);
+  f32 result = sum.hi + (sum.lo + tail);
+  if (bits >= 0x7f800000) result = mul_add(x, limits<f32>::infinity, limits<f32>::infinity);
+  return x == 0 ? -limits<f32>::infinity : result;
 }
 
 // log1p(2 a / (1 - a)) / 2, a = |x|.

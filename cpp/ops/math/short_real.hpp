@@ -166,8 +166,6 @@ inline constexpr bool has_fast_doubles = false;
 // rare branch: the call in it would cost the others a tenth.
 namespace for_gpu {
 
-using math::log10;
-
 // Beyond it exponentials are out of the range of float32, and within that of float64.
 ARRAYX_HD f64 bounded(f32 x) {
   return f64(at_least(at_most(x, 700.0f), -700.0f));
