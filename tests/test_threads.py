@@ -89,6 +89,17 @@ class TestLimits:
         with threadpoolctl.threadpool_limits(1, "openmp"):
             assert min(shared() for _ in range(5)) < 0.01
 
+    @pytest.mark.parametrize("name", LOOPS)
+    def test_results_do_not_depend_on_the_number(self, name):
+        """Few threads, more than the sections that a loop is cut into, and more than chunks."""
+        threadpoolctl = pytest.importorskip("threadpoolctl")
+        x = ours(matrix())
+        results = []
+        for limit in [1, 2, 3, 7, 16, 17, 40]:
+            with threadpoolctl.threadpool_limits(limit, "openmp"):
+                results += [bits(LOOPS[name](x)) for _ in range(5)]
+        assert all(result == results[0] for result in results)
+
 
 class TestPythonsThreads:
     def test_pools_within_pools_get_what_one_thread_gets(self):

@@ -51,21 +51,49 @@ void spin(Done&& done) {
   }
 }
 
+// The chunks of one loop, in a section for each thread, which begins with its own and goes on with
+// what is left of the others': loops over the same arrays find each part in the caches of the core
+// that had it before, and still end together where a thread comes late or never.
 struct Loop {
+  static constexpr int most_sections = 16;
+  struct alignas(64) Section {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+
   void (*body)(void*, std::int64_t);
   void* context;
-  std::int64_t count;
+  int sections_used;
   int places;  // threads that may still join; this and the next guarded by the pool's mutex
   std::atomic<int> helpers{0};
-  std::atomic<std::int64_t> next{0};
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
+  Section sections[most_sections];
 
-  void take_chunks() {
+  Loop(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context)
+      : body(body),
+        context(context),
+        sections_used(std::min(threads, most_sections)),
+        places(threads - 1) {
+    const std::int64_t n = count / sections_used, rest = count % sections_used;
+    std::int64_t begin = 0;
+    for (int s = 0; s < sections_used; ++s) {
+      sections[s].next.store(begin, std::memory_order_relaxed);
+      begin += n + (s < rest);
+      sections[s].end = begin;
+    }
+  }
+
+  // `thread`: 0 for the loop's caller, the number of a helper for others.
+  void take_chunks(int thread) {
     const bool nested = std::exchange(inside_loop, true);
     try {
-      for (std::int64_t i; !failed.load(std::memory_order_relaxed) && (i = next++) < count;) {
-        body(context, i);
+      for (int k = 0; k < sections_used; ++k) {
+        Section& section = sections[(thread + k) % sections_used];
+        for (std::int64_t i;
+             !failed.load(std::memory_order_relaxed) && (i = section.next++) < section.end;) {
+          body(context, i);
+        }
       }
     } catch (...) {
       if (!failed.exchange(true)) error = std::current_exception();
@@ -76,8 +104,8 @@ struct Loop {
 
 class Pool {
  public:
-  void run(Loop& loop, int helpers) {
-    loop.places = helpers;
+  void run(Loop& loop) {
+    const int helpers = loop.places;
     int wake = 0;
     {
       const std::lock_guard lock(mutex_);
@@ -91,7 +119,7 @@ class Pool {
     } else if (wake == 1) {
       work_.notify_one();
     }
-    loop.take_chunks();
+    loop.take_chunks(0);
     {
       const std::lock_guard lock(mutex_);
       loops_.erase(std::find(loops_.begin(), loops_.end(), &loop));
@@ -112,7 +140,7 @@ class Pool {
   void grow(int helpers) {
     while (threads_ < helpers) {
       try {
-        std::thread([this] { work(); }).detach();
+        std::thread([this, number = threads_ + 1] { work(number); }).detach();
       } catch (const std::system_error&) {
         return;  // the caller and those there are do the work
       }
@@ -120,7 +148,7 @@ class Pool {
     }
   }
 
-  void work() {
+  void work(int number) {
     const auto any = [this] { return open_places_.load(std::memory_order_relaxed) > 0; };
     for (;;) {
       spin(any);
@@ -136,7 +164,7 @@ class Pool {
       open_places_.fetch_sub(1, std::memory_order_relaxed);
       loop.helpers.fetch_add(1, std::memory_order_relaxed);
       lock.unlock();
-      loop.take_chunks();
+      loop.take_chunks(number);
       lock.lock();
       if (loop.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
     }
@@ -166,11 +194,11 @@ int thread_count() {
 
 void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
   if (threads > count) threads = static_cast<int>(count);
-  Loop loop{body, context, count, 0};
+  Loop loop(count, threads, body, context);
   if (threads > 1) {
-    pool.get([] { return Pool(); }).run(loop, threads - 1);
+    pool.get([] { return Pool(); }).run(loop);
   } else {
-    loop.take_chunks();
+    loop.take_chunks(0);
   }
   if (loop.error) std::rethrow_exception(loop.error);
 }
