@@ -74,9 +74,11 @@ const Lapack<T>& lapack() {
     constexpr bool single = std::is_same_v<R, float>;
     const std::string letter(1, complex ? (single ? 'c' : 'z') : (single ? 's' : 'd'));
     Lapack<T> f;
-    find(f.getrf, (letter + "getrf_").c_str());
-    find(f.getrs, (letter + "getrs_").c_str());
-    find(f.getri, (letter + "getri_").c_str());
+    if constexpr (complex) {
+      find(f.getrf, (letter + "getrf_").c_str());
+      find(f.getrs, (letter + "getrs_").c_str());
+      find(f.getri, (letter + "getri_").c_str());
+    }
     find(f.potrf, (letter + "potrf_").c_str());
     find(f.gelqf, (letter + "gelqf_").c_str());
     find(f.unglq, (letter + (complex ? "unglq_" : "orglq_")).c_str());

@@ -196,16 +196,16 @@ std::int64_t in_groups(std::int64_t count, double work, const Workspace& workspa
   return failed == count ? -1 : failed.load();
 }
 
-// The same, where body calls LAPACK. `elements` are those of one matrix. Which way is taken depends
-// on the shapes alone.
+// The same, where body spreads one matrix over threads itself, by OpenBLAS's LAPACK or by lu.hpp.
+// `elements` are those of one matrix. Which way is taken depends on the shapes alone.
 template <class Body>
 std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double work,
                              const Workspace& workspace, const Body& body) {
   if (count <= 0) return -1;
-  // Small ones gain little by OpenBLAS's threads (its own getrf starts to use them at 200 x 200),
-  // and lose a thousandfold where other programs keep the cores busy, since those threads wait for
-  // each other in every product. Few large ones are left to them; a stack of 16 keeps more of ours
-  // busy.
+  // Small ones gain little by threads within (OpenBLAS's own getrf starts to use them at 200 x
+  // 200), and with OpenBLAS's lose a thousandfold where other programs keep the cores busy, since
+  // those threads wait for each other in every product. Few large ones are left to the body; a
+  // stack of 16 keeps more of our threads busy.
   const bool small = elements <= 200 * 200;
   if (!small && (count < 16 || elements > 512 * 512)) {
     const StorageRef memory = allocate(workspace.bytes);
@@ -408,25 +408,26 @@ std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const 
                              }
                              return true;
                            });
+  } else {
+    const Lapack<T>& f = lapack<T>();
+    const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
+    const std::int64_t sides = w.add<T>(k > 1 ? n * k : 0);
+    return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
+                           [&](char* memory, std::int64_t i) {
+                             T* lu = part<T>(memory, matrix);
+                             T* result = output<T>(out, i, n * k);
+                             T* x = k > 1 ? part<T>(memory, sides) : result;
+                             blas_int* pivot = part<blas_int>(memory, pivots);
+                             blas_int info = 0;
+                             pack(a, i, lu, Order::columns);
+                             pack(b, i, x, Order::columns);
+                             f.getrf(&n, &n, lu, &n, pivot, &info);
+                             if (info != 0) return false;
+                             f.getrs("N", &n, &k, lu, &n, pivot, x, &n, &info, 1);
+                             if (k > 1) unpack(x, n, k, result);
+                             return true;
+                           });
   }
-  const Lapack<T>& f = lapack<T>();
-  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
-  const std::int64_t sides = w.add<T>(k > 1 ? n * k : 0);
-  return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
-                         [&](char* memory, std::int64_t i) {
-                           T* lu = part<T>(memory, matrix);
-                           T* result = output<T>(out, i, n * k);
-                           T* x = k > 1 ? part<T>(memory, sides) : result;
-                           blas_int* pivot = part<blas_int>(memory, pivots);
-                           blas_int info = 0;
-                           pack(a, i, lu, Order::columns);
-                           pack(b, i, x, Order::columns);
-                           f.getrf(&n, &n, lu, &n, pivot, &info);
-                           if (info != 0) return false;
-                           f.getrs("N", &n, &k, lu, &n, pivot, x, &n, &info, 1);
-                           if (k > 1) unpack(x, n, k, result);
-                           return true;
-                         });
 }
 
 template <class T>
@@ -462,24 +463,25 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
       }
       return true;
     });
+  } else {
+    const Lapack<T>& f = lapack<T>();
+    T answer{};
+    blas_int info = 0, query = -1;
+    f.getri(&n, nullptr, &n, nullptr, &answer, &query, &info);
+    const blas_int size = std::max(work_size(answer), n);
+    const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n), work = w.add<T>(size);
+    return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+      T* lu = part<T>(memory, matrix);
+      blas_int* pivot = part<blas_int>(memory, pivots);
+      blas_int failed = 0;
+      pack(a, i, lu, Order::columns);
+      f.getrf(&n, &n, lu, &n, pivot, &failed);
+      if (failed == 0) f.getri(&n, lu, &n, pivot, part<T>(memory, work), &size, &failed);
+      if (failed != 0) return false;
+      unpack(lu, n, n, output<T>(out, i, n * n));
+      return true;
+    });
   }
-  const Lapack<T>& f = lapack<T>();
-  T answer{};
-  blas_int info = 0, query = -1;
-  f.getri(&n, nullptr, &n, nullptr, &answer, &query, &info);
-  const blas_int size = std::max(work_size(answer), n);
-  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n), work = w.add<T>(size);
-  return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
-    T* lu = part<T>(memory, matrix);
-    blas_int* pivot = part<blas_int>(memory, pivots);
-    blas_int failed = 0;
-    pack(a, i, lu, Order::columns);
-    f.getrf(&n, &n, lu, &n, pivot, &failed);
-    if (failed == 0) f.getri(&n, lu, &n, pivot, part<T>(memory, work), &size, &failed);
-    if (failed != 0) return false;
-    unpack(lu, n, n, output<T>(out, i, n * n));
-    return true;
-  });
 }
 
 double magnitude(double x) {
@@ -595,23 +597,23 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
       write(i, [&](blas_int j) { return lu.a[j * (stride + 1)]; }, odd);
       return true;
     });
-    return;
+  } else {
+    const Lapack<T>& f = lapack<T>();
+    const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
+    for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
+      T* lu = part<T>(memory, matrix);
+      blas_int* pivot = part<blas_int>(memory, pivots);
+      blas_int info = 0;
+      if (n > 0) {
+        pack(a, i, lu, Order::columns);
+        f.getrf(&n, &n, lu, &n, pivot, &info);
+      }
+      bool odd = false;
+      for (blas_int j = 0; j < n; ++j) odd ^= pivot[j] != j + 1;
+      write(i, [&](blas_int j) { return lu[j * n + j]; }, odd);
+      return true;
+    });
   }
-  const Lapack<T>& f = lapack<T>();
-  const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
-  for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
-    T* lu = part<T>(memory, matrix);
-    blas_int* pivot = part<blas_int>(memory, pivots);
-    blas_int info = 0;
-    if (n > 0) {
-      pack(a, i, lu, Order::columns);
-      f.getrf(&n, &n, lu, &n, pivot, &info);
-    }
-    bool odd = false;
-    for (blas_int j = 0; j < n; ++j) odd ^= pivot[j] != j + 1;
-    write(i, [&](blas_int j) { return lu[j * n + j]; }, odd);
-    return true;
-  });
 }
 
 // ---- Cholesky and QR --------------------------------------------------------------------------
