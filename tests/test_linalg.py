@@ -284,6 +284,24 @@ def test_eig_finds_eigenvectors(stack):
         assert float(np.max(near)) <= 1000 * tolerance(a) * max(float(np.max(np.abs(only))), 1)
 
 
+# Alone they come from a part of the same Schur form: each matrix of a stack has its own blocks.
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 13, 32])
+def test_eigenvalues_alone_are_those_beside_eigenvectors(dtype, n):
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((40, n, n)).astype(dtype)
+    a[::3] += np.tri(n, k=n // 2, dtype=dtype) * 5
+    a[1::5] *= (np.arange(n) + 1.0).astype(dtype) ** 2
+    values = host(xp.linalg.eigvals(xp.asarray(a)))
+    np.testing.assert_array_equal(values, host(xp.linalg.eig(xp.asarray(a)).eigenvalues))
+    order = rng.permutation(40)
+    np.testing.assert_array_equal(host(xp.linalg.eigvals(xp.asarray(a[order]))), values[order])
+    near = np.abs(values[..., :, None] - np.linalg.eigvals(a)[..., None, :])
+    scale = np.linalg.norm(a, axis=(-2, -1))[:, None]
+    assert float(np.max(near.min(axis=-1) / scale)) <= 1000 * tolerance(a)
+    assert float(np.max(near.min(axis=-2) / scale)) <= 1000 * tolerance(a)
+
+
 @settings(max_examples=150, deadline=None)
 @given(stacks(), st.booleans())
 def test_svd_factors(stack, full):
@@ -416,7 +434,7 @@ def test_singular_values_of_tall_and_wide_matrices(dtype, shape):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("function", [xp.linalg.eigvalsh, xp.linalg.svdvals])
+@pytest.mark.parametrize("function", [xp.linalg.eigvals, xp.linalg.eigvalsh, xp.linalg.svdvals])
 def test_small_matrices_that_are_not_finite_are_named(function, bad):
     a = np.tile(np.eye(4), (20, 1, 1))
     a[13, 2, 1] = bad

@@ -922,8 +922,9 @@ void complex_vectors(const R* columns, const R* imaginary, blas_int n, std::comp
 
 // The eigenvalues, and the eigenvectors with the parts of pairs in two columns, of a real matrix
 // Z H transpose(Z), where H is triangular but for 2 × 2 blocks, which was divided by `scale` on the
-// left and multiplied by it on the right. They go to z; all is column-major. `work` has room for
-// 3 n numbers. False where one has too large or small a norm.
+// left and multiplied by it on the right. They go to z, and where that is null only the eigenvalues
+// are found; all is column-major. `work` has room for 3 n numbers. False where one has too large or
+// small a norm.
 template <class R>
 bool from_schur_form(const Lapack<R>& f, blas_int n, R* h, R* z, const R* scale, R* re, R* im,
                      R* work) {
@@ -942,11 +943,14 @@ bool from_schur_form(const Lapack<R>& f, blas_int n, R* h, R* z, const R* scale,
     if (j + 1 == n || x[j + 1] == 0) continue;
     R c, s;
     f.lanv2(x + j, y + j, x + j + 1, y + j + 1, re + j, im + j, re + j + 1, im + j + 1, &c, &s);
-    rotate(y + n + j, y + n + j + 1, n - j - 2, n, c, s);
-    rotate(x, y, j, 1, c, s);
-    rotate(z + j * n, z + (j + 1) * n, n, 1, c, s);
+    if (z) {
+      rotate(y + n + j, y + n + j + 1, n - j - 2, n, c, s);
+      rotate(x, y, j, 1, c, s);
+      rotate(z + j * n, z + (j + 1) * n, n, 1, c, s);
+    }
     ++j;
   }
+  if (!z) return true;
   blas_int found = 0, info = 0;
   f.trevc("R", "B", nullptr, &n, h, &n, nullptr, &n, z, &n, &n, &found, work, &info, 1, 1);
   for (blas_int j = 0; j < n; ++j) {
@@ -1037,13 +1041,15 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
     return true;
   };
   if constexpr (!Lapack<T>::complex) {
-    if (const SmallMatrixKernels* small = vectors ? small_kernels<T>(n, n, a.count) : nullptr) {
+    if (const SmallMatrixKernels* small = small_kernels<T>(n, n, a.count)) {
       const int lanes = small->lanes;
-      const std::int64_t block = w.add<T>(n * n * lanes), turned = w.add<T>(n * n * lanes);
+      const std::int64_t block = w.add<T>(n * n * lanes);
+      const std::int64_t turned = w.add<T>(vectors ? n * n * lanes : 0);
       const std::int64_t scales = w.add<T>(n * lanes), trevc_work = w.add<T>(3 * n);
       const auto by_lanes = [&](char* memory, std::int64_t i, int used) {
-        T *x = part<T>(memory, matrix), *v = part<T>(memory, columns);
-        T *h = part<T>(memory, block), *z = part<T>(memory, turned);
+        T *x = part<T>(memory, matrix), *h = part<T>(memory, block);
+        T* v = vectors ? part<T>(memory, columns) : nullptr;
+        T* z = vectors ? part<T>(memory, turned) : nullptr;
         T *scale = part<T>(memory, scales), *re = part<T>(memory, real_work);
         std::uint64_t open = 0;
         for (int l = 0; l < lanes; ++l) {
@@ -1064,7 +1070,7 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
           for (blas_int c = 0; c < n; ++c) {
             for (blas_int r = 0; r < n; ++r) {
               x[c * n + r] = h[(r * n + c) * lanes + l];
-              v[c * n + r] = z[(r * n + c) * lanes + l];
+              if (vectors) v[c * n + r] = z[(r * n + c) * lanes + l];
             }
           }
           if (!from_schur_form(f, n, x, v, scale + l * n, re, re + n,
@@ -1074,7 +1080,7 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
           }
           C* value = output<C>(values, i + l, n);
           for (blas_int j = 0; j < n; ++j) value[j] = {re[j], re[n + j]};
-          complex_vectors(v, re + n, n, output<C>(*vectors, i + l, n * n));
+          if (vectors) complex_vectors(v, re + n, n, output<C>(*vectors, i + l, n * n));
         }
         return lanes_lost(used, open, [](int) {}, [&](int l) { return by_lapack(memory, i + l); });
       };

@@ -239,9 +239,9 @@ void turn_back(const void* a_block, std::int64_t n, const void* factors, void* z
 // ---- real Schur forms
 
 // Householder's reflections from both sides: a becomes transpose(Q) a Q, with zeros below the first
-// subdiagonal, and z becomes Q.
+// subdiagonal, and z becomes Q where it is wanted.
 template <class V>
-ARRAYX_HD void to_hessenberg(Rows<V> a, Rows<V> z, i64 n) {
+ARRAYX_HD void to_hessenberg(Rows<V> a, Rows<V> z, bool wanted, i64 n) {
   using T = ops::scalar_t<V>;
   V taus[most_small_rows];
   for (i64 j = 0; j + 2 < n; ++j) {
@@ -256,11 +256,13 @@ ARRAYX_HD void to_hessenberg(Rows<V> a, Rows<V> z, i64 n) {
       for (i64 k = j + 2; k < n; ++k) a.set(i, k, mul_add(-w, a.get(k, j), a.get(i, k)));
     }
   }
-  for (i64 i = 0; i < n; ++i) {
-    for (i64 j = 0; j < n; ++j) z.set(i, j, V(T(i == j)));
+  if (wanted) {
+    for (i64 i = 0; i < n; ++i) {
+      for (i64 j = 0; j < n; ++j) z.set(i, j, V(T(i == j)));
+    }
   }
   for (i64 j = n - 3; j >= 0; --j) {
-    reflect(a, n, j + 1, j, taus[j], z, j + 1);
+    if (wanted) reflect(a, n, j + 1, j, taus[j], z, j + 1);
     for (i64 i = j + 2; i < n; ++i) a.set(i, j, V(T(0)));
   }
 }
@@ -318,7 +320,8 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
     for (i64 j = 0; j < n; ++j) largest = larger_of(largest, a.get(i, j));
   }
   const auto usual = of_usual_size(largest);
-  to_hessenberg(a, z, n);
+  const bool wanted = z_block != nullptr;
+  to_hessenberg(a, z, wanted, n);
   V top(-1), bottom(-1), steps(0);
   auto open = usual;
   for (i64 sweep = 0; sweep < 30 * n; ++sweep) {
@@ -352,6 +355,8 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
       begin = lane_top < begin ? lane_top : begin;
       end = lane_bottom > end ? lane_bottom : end;
     }
+    // Eigenvalues ask for nothing outside the blocks.
+    const i64 left = wanted ? 0 : begin, right = wanted ? n : end + 1;
     for (i64 k = begin; k < end; ++k) {
       const V row = V(T(k));
       const auto starts = open & (top == row);
@@ -385,8 +390,8 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
       const V x = select(turns, sum / safe, zero), y = q / safe, w = r / safe;
       q = q / sum;
       r = r / sum;
-      const auto columns = [&](Rows<V> m, i64 rows) __attribute__((always_inline)) {
-        for (i64 i = 0; i < rows; ++i) {
+      const auto columns = [&](Rows<V> m, i64 first, i64 rows) __attribute__((always_inline)) {
+        for (i64 i = first; i < rows; ++i) {
           V t = mul_add(x, m.get(i, k), y * m.get(i, k + 1));
           if (three) t = mul_add(w, m.get(i, k + 2), t);
           m.set(i, k, m.get(i, k) - t);
@@ -394,21 +399,21 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
           if (three) m.set(i, k + 2, mul_add(-t, r, m.get(i, k + 2)));
         }
       };
-      for (i64 j = k; j < n; ++j) {
+      for (i64 j = k; j < right; ++j) {
         V t = mul_add(q, a.get(k + 1, j), a.get(k, j));
         if (three) t = mul_add(r, a.get(k + 2, j), t);
         a.set(k, j, mul_add(-t, x, a.get(k, j)));
         a.set(k + 1, j, mul_add(-t, y, a.get(k + 1, j)));
         if (three) a.set(k + 2, j, mul_add(-t, w, a.get(k + 2, j)));
       }
-      columns(a, k + 4 < n ? k + 4 : n);
-      columns(z, n);
+      columns(a, left, k + 4 < right ? k + 4 : right);
+      if (wanted) columns(z, 0, n);
     }
   }
   for (i64 i = 0; i < n; ++i) {
     for (i64 j = 0; j < n; ++j) {
       a.set(i, j, a.get(i, j) + zero);
-      z.set(i, j, z.get(i, j) + zero);
+      if (wanted) z.set(i, j, z.get(i, j) + zero);
     }
   }
   return bits<V>(open | !usual);

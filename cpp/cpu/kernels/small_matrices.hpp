@@ -35,8 +35,8 @@ struct SmallMatrixKernels {
   // Then the n × n matrices z become Q z.
   void (*turn_back)(const void* a, std::int64_t n, const void* factors, void* z);
   // The n × n matrices, n at most most_small_rows, become triangular but for 2 × 2 blocks,
-  // transpose(Q) a Q, and z becomes Q. Returns the lanes without an answer: for the same reasons,
-  // or where the steps do not end.
+  // transpose(Q) a Q, and z becomes Q. Without z only the diagonal and those blocks are right.
+  // Returns the lanes without an answer: for the same reasons, or where the steps do not end.
   std::uint64_t (*schur)(void* a, std::int64_t n, void* z);
   // The diagonal of the n × n symmetric matrices, of which the lower triangle is read, becomes
   // their eigenvalues; those of the m × n matrices, m >= n, their singular values go to `values`.
