@@ -235,3 +235,28 @@ def test_long_rows_at_any_place_of_a_line(n):
             z = xp.asarray(y, copy=True)
             z[:, target : target + n] = x[:, source : source + n]
             np.testing.assert_array_equal(np.asarray(z), expected)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [
+        ("int8", -93),
+        ("uint16", 258),
+        ("float32", 0.1),
+        ("int64", 2**58 - 77),
+        ("complex128", 1 - 3j),
+    ],
+)
+def test_long_fills_begin_and_end_anywhere(dtype, value):
+    size = np.dtype(dtype).itemsize
+    for count in [(1 << 14) // size - 1, (1 << 14) // size, (1 << 14) // size + 3, 40_001]:
+        for start in range(9):
+            x = xp.ones(count + 20, dtype=getattr(xp, dtype))
+            x[start : start + count] = value
+            expected = np.ones(count + 20, dtype=dtype)
+            expected[start : start + count] = value
+            assert np.array_equal(np.asarray(x), expected)
+    rows = xp.zeros((3, 20_001), dtype=getattr(xp, dtype))
+    rows[:, 1:] = xp.asarray([[1], [2], [3]], dtype=getattr(xp, dtype))
+    assert np.array_equal(np.asarray(rows[:, 1:]), np.broadcast_to([[1], [2], [3]], (3, 20_000)))
+    assert not xp.any(rows[:, 0])

@@ -665,6 +665,28 @@ ARRAYX_HD Vec<u8, ops::vector_bytes> repeated(const char* in) {
   }
 }
 
+// How many bytes from `out` on the processor's own loop has filled with an item: all but the last
+// few, or none where that would not be faster. It claims lines without reading them, which saves a
+// tenth of the time beyond the L2 cache, but is slow anywhere but at multiples of eight bytes.
+template <class T>
+ARRAYX_HD i64 repeat_by_words(const char* in, char* out, i64 bytes) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) <= 8) {
+    if (bytes < 1 << 14) return 0;
+    repeated<T>(in).store(out);
+    u64 word;
+    __builtin_memcpy(&word, out, sizeof word);
+    const i64 head = -static_cast<i64>(reinterpret_cast<std::uintptr_t>(out)) & 7;
+    word = word >> (8 * head) | word << (-8 * head & 63);  // as it begins there
+    char* to = out + head;
+    i64 words = (bytes - head) / 8;
+    asm volatile("rep stosq" : "+D"(to), "+c"(words) : "a"(word) : "memory");
+    return to - out;
+  }
+#endif
+  return 0;
+}
+
 // Rows of `bytes` bytes, each of one item: whole vectors, of which the last may cover what the one
 // before wrote.
 template <class T>
@@ -673,7 +695,7 @@ ARRAYX_HD void repeat_long(const char* in, i64 in_row, char* out, i64 out_row, i
   constexpr i64 width = ops::vector_bytes;
   for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
     const auto v = repeated<T>(in);
-    i64 b = 0;
+    i64 b = repeat_by_words<T>(in, out, bytes);
     for (; b + 4 * width <= bytes; b += 4 * width) {  // one by one takes a fifth longer beyond L2
       ARRAYX_UNROLL
       for (i64 k = 0; k < 4; ++k) v.store(out + b + k * width);
