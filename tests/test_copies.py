@@ -260,3 +260,14 @@ def test_long_fills_begin_and_end_anywhere(dtype, value):
     rows[:, 1:] = xp.asarray([[1], [2], [3]], dtype=getattr(xp, dtype))
     assert np.array_equal(np.asarray(rows[:, 1:]), np.broadcast_to([[1], [2], [3]], (3, 20_000)))
     assert not xp.any(rows[:, 0])
+
+
+def test_long_fills_of_complex_numbers_aligned_as_their_parts():
+    memory = np.zeros(40_001, np.float32)
+    whole = memory[1:].view(np.complex64)
+    x = xp.asarray(whole, copy=False)
+    x[...] = 1 - 3j
+    assert np.all(whole == 1 - 3j) and memory[0] == 0
+    x[7:19_000] = 2 + 5j
+    assert np.all(whole[7:19_000] == 2 + 5j)
+    assert np.all(whole[:7] == 1 - 3j) and np.all(whole[19_000:] == 1 - 3j)
