@@ -265,7 +265,7 @@ def test_long_fills_begin_and_end_anywhere(dtype, value):
 def test_long_fills_of_complex_numbers_aligned_as_their_parts():
     memory = np.zeros(40_001, np.float32)
     whole = memory[1:].view(np.complex64)
-    x = xp.asarray(whole, copy=False)
+    x = xp.asarray(whole, copy=False, device="cpu")
     x[...] = 1 - 3j
     assert np.all(whole == 1 - 3j) and memory[0] == 0
     x[7:19_000] = 2 + 5j
