@@ -51,9 +51,9 @@ void spin(Done&& done) {
   }
 }
 
-// The chunks of one loop, in a section for each thread, which begins with its own and goes on with
-// what is left of the others': loops over the same arrays find each part in the caches of the core
-// that had it before, and still end together where a thread comes late or never.
+// The chunks of one loop, in a section for each of up to 16 threads, which begins with its own and
+// goes on with what is left of the others': loops over the same arrays find each part in the caches
+// of the core that had it before, and still end together where a thread comes late or never.
 struct Loop {
   static constexpr int most_sections = 16;
   struct alignas(64) Section {
@@ -73,7 +73,7 @@ struct Loop {
   Loop(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context)
       : body(body),
         context(context),
-        sections_used(std::min(threads, most_sections)),
+        sections_used(std::clamp(threads, 1, most_sections)),
         places(threads - 1) {
     const std::int64_t n = count / sections_used, rest = count % sections_used;
     std::int64_t begin = 0;
