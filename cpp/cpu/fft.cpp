@@ -409,7 +409,7 @@ class PlanCache {
 
 constinit MadeOnce<PlanCache> plans;
 PlanCache& cache() {
-  return plans.get([] { return PlanCache(); });
+  return plans.get();
 }
 
 // ---- arrays of one precision ------------------------------------------------------------------

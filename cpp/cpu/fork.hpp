@@ -35,6 +35,9 @@ class MadeOnce {
     T* made = made_.load(std::memory_order_acquire);
     return made ? *made : keep(new T(make()));
   }
+  T& get() {
+    return get([] { return T(); });
+  }
   bool made() const { return made_.load(std::memory_order_acquire) != nullptr; }
 
  private:

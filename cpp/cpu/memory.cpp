@@ -62,7 +62,7 @@ struct Threads {
 };
 constinit MadeOnce<Threads> all_threads;
 Threads& threads() {
-  return all_threads.get([] { return Threads(); });
+  return all_threads.get();
 }
 
 constinit thread_local ThreadBlocks* blocks_of_thread = nullptr;

@@ -73,7 +73,7 @@ struct Loop {
   Loop(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context)
       : body(body),
         context(context),
-        sections_used(std::clamp(threads, 1, most_sections)),
+        sections_used(std::min(threads, most_sections)),
         places(threads - 1) {
     const std::int64_t n = count / sections_used, rest = count % sections_used;
     std::int64_t begin = 0;
@@ -195,11 +195,7 @@ int thread_count() {
 void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
   if (threads > count) threads = static_cast<int>(count);
   Loop loop(count, threads, body, context);
-  if (threads > 1) {
-    pool.get([] { return Pool(); }).run(loop);
-  } else {
-    loop.take_chunks(0);
-  }
+  pool.get().run(loop);
   if (loop.error) std::rethrow_exception(loop.error);
 }
 

@@ -14,6 +14,7 @@ inline constexpr std::int64_t parallel_grain = 1 << 19;
 // and in a forked child (whose copy of the pool has no threads behind it).
 int thread_count();
 
+// The loop of parallel_for where there are several chunks and threads.
 void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context);
 
 // body(i) for i in [0, count), in any order and on any thread. `work` is the whole loop's bytes.

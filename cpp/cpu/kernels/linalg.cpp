@@ -239,9 +239,9 @@ void turn_back(const void* a_block, std::int64_t n, const void* factors, void* z
 // ---- real Schur forms
 
 // Householder's reflections from both sides: a becomes transpose(Q) a Q, with zeros below the first
-// subdiagonal, and z becomes Q where it is wanted.
+// subdiagonal, and z, where there is one, becomes Q.
 template <class V>
-ARRAYX_HD void to_hessenberg(Rows<V> a, Rows<V> z, bool wanted, i64 n) {
+ARRAYX_HD void to_hessenberg(Rows<V> a, Rows<V> z, i64 n) {
   using T = ops::scalar_t<V>;
   V taus[most_small_rows];
   for (i64 j = 0; j + 2 < n; ++j) {
@@ -256,13 +256,13 @@ ARRAYX_HD void to_hessenberg(Rows<V> a, Rows<V> z, bool wanted, i64 n) {
       for (i64 k = j + 2; k < n; ++k) a.set(i, k, mul_add(-w, a.get(k, j), a.get(i, k)));
     }
   }
-  if (wanted) {
+  if (z.data) {
     for (i64 i = 0; i < n; ++i) {
       for (i64 j = 0; j < n; ++j) z.set(i, j, V(T(i == j)));
     }
   }
   for (i64 j = n - 3; j >= 0; --j) {
-    if (wanted) reflect(a, n, j + 1, j, taus[j], z, j + 1);
+    if (z.data) reflect(a, n, j + 1, j, taus[j], z, j + 1);
     for (i64 i = j + 2; i < n; ++i) a.set(i, j, V(T(0)));
   }
 }
@@ -320,8 +320,7 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
     for (i64 j = 0; j < n; ++j) largest = larger_of(largest, a.get(i, j));
   }
   const auto usual = of_usual_size(largest);
-  const bool wanted = z_block != nullptr;
-  to_hessenberg(a, z, wanted, n);
+  to_hessenberg(a, z, n);
   V top(-1), bottom(-1), steps(0);
   auto open = usual;
   for (i64 sweep = 0; sweep < 30 * n; ++sweep) {
@@ -356,7 +355,7 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
       end = lane_bottom > end ? lane_bottom : end;
     }
     // Eigenvalues ask for nothing outside the blocks.
-    const i64 left = wanted ? 0 : begin, right = wanted ? n : end + 1;
+    const i64 left = z.data ? 0 : begin, right = z.data ? n : end + 1;
     for (i64 k = begin; k < end; ++k) {
       const V row = V(T(k));
       const auto starts = open & (top == row);
@@ -407,13 +406,13 @@ std::uint64_t schur(void* a_block, std::int64_t n, void* z_block) {
         if (three) a.set(k + 2, j, mul_add(-t, w, a.get(k + 2, j)));
       }
       columns(a, left, k + 4 < right ? k + 4 : right);
-      if (wanted) columns(z, 0, n);
+      if (z.data) columns(z, 0, n);
     }
   }
   for (i64 i = 0; i < n; ++i) {
     for (i64 j = 0; j < n; ++j) {
       a.set(i, j, a.get(i, j) + zero);
-      if (wanted) z.set(i, j, z.get(i, j) + zero);
+      if (z.data) z.set(i, j, z.get(i, j) + zero);
     }
   }
   return bits<V>(open | !usual);
