@@ -22,6 +22,7 @@
 #include "kernels/small_matrices.hpp"
 #include "lu.hpp"
 #include "parallel.hpp"
+#include "reflections.hpp"
 
 namespace arrayx::cpu {
 
@@ -150,17 +151,19 @@ bool all_finite(const T* x, std::int64_t n) {
 
 // ---- workspaces and threads -------------------------------------------------------------------
 
-// Adds up the parts of a workspace; each starts at a multiple of 64 bytes.
+// Adds up the parts of a workspace. Each starts at a multiple of 64 bytes, and some lines after the
+// end of the one before: elements at the same place in parts of whole pages would be in one set of
+// a cache (bdsdc for 512 x 512 takes half as long again then).
 struct Workspace {
   std::int64_t bytes = 0;
 
   template <class T>
   std::int64_t add(std::int64_t items) {
     const std::int64_t at = bytes;
-    const std::int64_t most = std::numeric_limits<std::int64_t>::max() - 128;
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() - 512;
     const std::int64_t part = checked_bytes(std::max<std::int64_t>(items, 1), sizeof(T));
     if (part > most - bytes) raise(ErrorKind::memory, "no room for a workspace");
-    bytes += (part + 63) / 64 * 64;
+    bytes += (part + 63) / 64 * 64 + 5 * 64;
     return at;
   }
 };
@@ -347,20 +350,12 @@ std::uint64_t lanes_lost(int used, std::uint64_t open, const Take& take, const O
   return lost;
 }
 
-// ---- one matrix that the L2 cache holds ------------------------------------------------------
+// ---- one matrix --------------------------------------------------------------------------------
 
-// The kernels that reflect an m × n matrix faster than LAPACK; null where that is better.
-template <class T>
-const SmallMatrixKernels* reflecting_kernels(std::int64_t m, std::int64_t n) {
+// Whether the L2 cache holds an m × n matrix and what it is reflected with.
+bool fits_caches(std::int64_t m, std::int64_t n) {
   // Short rows are filled up to vectors.
-  if (std::max<std::int64_t>(m, 16) > 128 * 128 / std::max<std::int64_t>(n, 16)) return nullptr;
-  if constexpr (Lapack<T>::complex) return nullptr;
-  return kernels().small_matrices[sizeof(T) == sizeof(float) ? 0 : 1];
-}
-
-// So many numbers in whole vectors.
-std::int64_t whole_vectors(const SmallMatrixKernels& f, std::int64_t n) {
-  return (n + f.lanes - 1) / f.lanes * f.lanes;
+  return std::max<std::int64_t>(m, 16) <= 128 * 128 / std::max<std::int64_t>(n, 16);
 }
 
 // Rows that lie `from_leading` items apart, written `to_leading` items apart.
@@ -737,18 +732,21 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
   };
   const std::int64_t elements = m * std::max(n, q_columns);
   const double cost = 2.0 * m * q_columns * k;
-  if (const SmallMatrixKernels* one = reflecting_kernels<T>(m, std::max(n, q_columns))) {
-    const std::int64_t stride = whole_vectors(*one, n), q_stride = whole_vectors(*one, q_columns);
+  if constexpr (!Lapack<T>::complex) {
+    const Reflections<T> reflections(fits_caches(m, std::max(n, q_columns)));
+    const std::int64_t stride = reflections.stride_for(n);
+    const std::int64_t q_stride = reflections.stride_for(q_columns);
     const std::int64_t rows = w.add<T>(m * stride), left = w.add<T>(m * q_stride);
-    const std::int64_t room = w.add<T>(m + 2 * std::max(stride, q_stride));
+    const std::int64_t room = w.add<T>(reflections.room_for(m, std::max(stride, q_stride)));
     for_each_matrix(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
       T *x = part<T>(memory, rows), *y = part<T>(memory, left), *tau = part<T>(memory, factors);
+      T* const free = part<T>(memory, room);
       pack_filled(a, i, x, Order::rows, stride);
-      if (!one->has_usual_size(x, m * stride)) return by_lapack(memory, i);
-      one->triangularize(x, m, n, stride, tau, part<T>(memory, room));
+      if (!reflections.kernel.has_usual_size(x, m * stride)) return by_lapack(memory, i);
+      reflections.triangularize(x, m, n, stride, tau, free);
       std::fill(y, y + m * q_stride, T(0));
       for (blas_int j = 0; j < q_columns; ++j) y[j * (q_stride + 1)] = T(1);
-      one->turn(x, stride, 1, k, 0, tau, y, m, q_stride, true, part<T>(memory, room));
+      reflections.turn(x, stride, 1, k, 0, tau, y, m, q_columns, q_stride, true, free);
       copy_rows(y, q_stride, m, q_columns, output<T>(q, i, m * q_columns), q_columns);
       for (blas_int row = 1; row < r_rows; ++row) {
         std::fill_n(x + row * stride, std::min(row, n), T(0));
@@ -865,39 +863,39 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
     }
   }
   if constexpr (!Lapack<T>::complex) {
-    if (const SmallMatrixKernels* one = reflecting_kernels<T>(n, n)) {
-      const std::int64_t stride = whole_vectors(*one, n);
-      const std::int64_t rows = w.add<T>(n * stride), left = w.add<T>(vectors ? n * stride : 0);
-      const std::int64_t beside = w.add<T>(n), factors = w.add<T>(n), room = w.add<T>(3 * stride);
-      const blas_int stedc_size = n * n + 4 * n + 1, stedc_ints = 5 * n + 3;
-      const std::int64_t stedc_work = w.add<T>(vectors ? stedc_size : 0);
-      const std::int64_t stedc_int_work = w.add<blas_int>(stedc_ints);
-      const auto by_reflections = [&](char* memory, std::int64_t i) {
-        T *x = part<T>(memory, rows), *z = part<T>(memory, left), *e = part<T>(memory, beside);
-        T *tau = part<T>(memory, factors), *columns = part<T>(memory, matrix);
-        T* value = output<T>(values, i, n);
-        pack_filled(a, i, x, Order::rows, stride);
-        for (blas_int r = 0; r < n; ++r) {
-          for (blas_int c = 0; c < r; ++c) x[c * stride + r] = x[r * stride + c];
-        }
-        if (!one->has_usual_size(x, n * stride)) return by_lapack(memory, i);
-        one->tridiagonalize_one(x, n, stride, value, e, tau, part<T>(memory, room));
-        blas_int info = 0;
-        if (!vectors) {
-          f.sterf(&n, value, e, &info);
-          return info == 0;
-        }
-        f.stedc("I", &n, value, e, columns, &n, part<T>(memory, stedc_work), &stedc_size,
-                part<blas_int>(memory, stedc_int_work), &stedc_ints, &info, 1);
-        if (info != 0) return false;
-        std::fill(z, z + n * stride, T(0));
-        pack(reinterpret_cast<const char*>(columns), n, n, 1, n, z, Order::rows, stride);
-        one->turn(x, 1, stride, n - 1, 1, tau, z, n, stride, false, part<T>(memory, room));
-        copy_rows(z, stride, n, n, output<T>(*vectors, i, n * n), n);
-        return true;
-      };
-      return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_reflections);
-    }
+    const Reflections<T> reflections(fits_caches(n, n));
+    const std::int64_t stride = reflections.stride_for(n);
+    const std::int64_t rows = w.add<T>(n * stride), left = w.add<T>(vectors ? n * stride : 0);
+    const std::int64_t beside = w.add<T>(n), factors = w.add<T>(n),
+                       room = w.add<T>(reflections.room_for(n, stride));
+    const blas_int stedc_size = n * n + 4 * n + 1, stedc_ints = 5 * n + 3;
+    const std::int64_t stedc_work = w.add<T>(vectors ? stedc_size : 0);
+    const std::int64_t stedc_int_work = w.add<blas_int>(stedc_ints);
+    const auto by_reflections = [&](char* memory, std::int64_t i) {
+      T *x = part<T>(memory, rows), *z = part<T>(memory, left), *e = part<T>(memory, beside);
+      T *tau = part<T>(memory, factors), *columns = part<T>(memory, matrix);
+      T* value = output<T>(values, i, n);
+      pack_filled(a, i, x, Order::rows, stride);
+      for (blas_int r = 0; r < n; ++r) {
+        for (blas_int c = 0; c < r; ++c) x[c * stride + r] = x[r * stride + c];
+      }
+      if (!reflections.kernel.has_usual_size(x, n * stride)) return by_lapack(memory, i);
+      reflections.tridiagonalize(x, n, stride, value, e, tau, part<T>(memory, room));
+      blas_int info = 0;
+      if (!vectors) {
+        f.sterf(&n, value, e, &info);
+        return info == 0;
+      }
+      f.stedc("I", &n, value, e, columns, &n, part<T>(memory, stedc_work), &stedc_size,
+              part<blas_int>(memory, stedc_int_work), &stedc_ints, &info, 1);
+      if (info != 0) return false;
+      std::fill(z, z + n * stride, T(0));
+      pack(reinterpret_cast<const char*>(columns), n, n, 1, n, z, Order::rows, stride);
+      reflections.turn(x, 1, stride, n - 1, 1, tau, z, n, n, stride, false, part<T>(memory, room));
+      copy_rows(z, stride, n, n, output<T>(*vectors, i, n * n), n);
+      return true;
+    };
+    return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_reflections);
   }
   return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_lapack);
 }
@@ -1178,15 +1176,16 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
     // LAPACK brings matrices that are longer than this to a triangle first, and its vectors have
     // other signs.
     const bool square = 6 * most < 11 * k;
-    const SmallMatrixKernels* one =
-        !u || square ? reflecting_kernels<T>(most, full ? most : k) : nullptr;
-    if (one) {
+    const bool in_caches = fits_caches(most, full ? most : k);
+    if (square || (in_caches && !u)) {
+      const Reflections<T> reflections(in_caches);
       // A matrix of fewer rows than columns is transposed, and has a lower bidiagonal one.
       const bool lower = m < n;
-      const std::int64_t stride = whole_vectors(*one, k), widest = whole_vectors(*one, most);
+      const std::int64_t stride = reflections.stride_for(k), widest = reflections.stride_for(most);
       const std::int64_t rows = w.add<T>(most * stride), turned = w.add<T>(u ? most * widest : 0);
       const std::int64_t beside = w.add<T>(k), left_factors = w.add<T>(k);
-      const std::int64_t right_factors = w.add<T>(k), room = w.add<T>(most + 2 * widest);
+      const std::int64_t right_factors = w.add<T>(k),
+                         room = w.add<T>(reflections.room_for(most, widest));
       const std::int64_t small_left = w.add<T>(u ? k * k : 0),
                          small_right = w.add<T>(u ? k * k : 0);
       const std::int64_t values_work = w.add<T>(u ? 3 * k * k + 4 * k : 4 * k);
@@ -1196,8 +1195,8 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
         T *free = part<T>(memory, room), *scratch = part<T>(memory, values_work);
         T* value = output<T>(s, i, k);
         pack_filled(a, i, x, lower ? Order::columns : Order::rows, stride);
-        if (!one->has_usual_size(x, most * stride)) return by_lapack(memory, i);
-        one->bidiagonalize(x, most, k, stride, value, e, taus, others, free);
+        if (!reflections.kernel.has_usual_size(x, most * stride)) return by_lapack(memory, i);
+        reflections.bidiagonalize(x, most, k, stride, value, e, taus, others, free);
         blas_int info = 0;
         if (!u) {
           f.lasq1(&k, value, e, scratch, &info);
@@ -1210,15 +1209,16 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
         // z = Q or P times the k × k matrix with these strides and an identity.
         const auto turn = [&](bool q, const T* inner, std::int64_t row_stride,
                               std::int64_t column_stride, std::int64_t length, std::int64_t width) {
-          const std::int64_t leading = whole_vectors(*one, width);
+          const std::int64_t leading = reflections.stride_for(width);
           std::fill(z, z + length * leading, T(0));
           pack(reinterpret_cast<const char*>(inner), k, k, row_stride, column_stride, z,
                Order::rows, leading);
           for (std::int64_t j = k; j < std::min(length, width); ++j) z[j * (leading + 1)] = T(1);
           if (q) {
-            one->turn(x, stride, 1, k, 0, taus, z, length, leading, false, free);
+            reflections.turn(x, stride, 1, k, 0, taus, z, length, width, leading, false, free);
           } else {
-            one->turn(x, 1, stride, k - 1, 1, others, z, length, leading, false, free);
+            reflections.turn(x, 1, stride, k - 1, 1, others, z, length, width, leading, false,
+                             free);
           }
           return leading;
         };

@@ -10,6 +10,7 @@
 #include "kernels.hpp"
 #include "kernels/small_matrices.hpp"
 #include "parallel.hpp"
+#include "products.hpp"
 
 namespace arrayx::cpu {
 
@@ -130,22 +131,8 @@ struct RowMajorLu {
           {x, stride, 1, 0, negative, 2 * line, 0, c, c_stride, 0, rows, columns, inner, 1, true});
       return;
     }
-    // In blocks of rows for our own threads: OpenBLAS's are slower to start for as small products.
-    constexpr std::int64_t block = 128, size = sizeof(T);
-    const Blas& f = blas();
-    parallel_for((rows + block - 1) / block, rows * inner * columns * size / 8,
-                 [&](std::int64_t i) {
-                   const std::int64_t count = std::min(block, rows - i * block);
-                   const T* const from = x + i * block * stride;
-                   T* const to = c + i * block * c_stride;
-                   if constexpr (std::is_same_v<T, float>) {
-                     f.sgemm(row_major, no_transpose, no_transpose, count, columns, inner, -1.0F,
-                             from, stride, b, b_stride, 1.0F, to, c_stride);
-                   } else {
-                     f.dgemm(row_major, no_transpose, no_transpose, count, columns, inner, -1.0,
-                             from, stride, b, b_stride, 1.0, to, c_stride);
-                   }
-                 });
+    multiply<T>(no_transpose, rows, columns, inner, T(-1), x, stride, b, b_stride, T(1), c,
+                c_stride);
   }
 };
 

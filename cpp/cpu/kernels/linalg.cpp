@@ -551,6 +551,9 @@ constexpr SmallMatrixKernels make_kernels() {
           &bidiagonalize<V>,
           &tridiagonalize_one<V>,
           &turn<V>,
+          &make_reflection<V>,
+          &add_rows<V>,
+          &row_products<V>,
           &eliminate_columns<V>,
           &substitute<V>,
           &substitute_one<V>};

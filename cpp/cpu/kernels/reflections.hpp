@@ -256,6 +256,69 @@ void tridiagonalize_one(void* a_data, std::int64_t n, std::int64_t stride, void*
 }
 
 template <class V>
+void make_reflection(void* x, std::int64_t start, std::int64_t end, void* factor, void* beta) {
+  using T = ops::scalar_t<V>;
+  const Reflection<V> r(static_cast<T*>(x), start, end);
+  *static_cast<T*>(factor) = r.tau;
+  *static_cast<T*>(beta) = r.beta;
+}
+
+template <class V>
+void add_rows(const void* z_data, std::int64_t rows, std::int64_t stride, const void* weights_data,
+              std::int64_t count, void* sums_data) {
+  using T = ops::scalar_t<V>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes;
+  const T* z = static_cast<const T*>(z_data);
+  const T* weights = static_cast<const T*>(weights_data);
+  T* const sums = static_cast<T*>(sums_data);
+  // Several rows for each time that the sums are read and written.
+  const auto add = [&]<int block>() __attribute__((always_inline)) {
+    V weight[block];
+    ARRAYX_UNROLL
+    for (int r = 0; r < block; ++r) weight[r] = V(weights[r]);
+    for (i64 c = 0; c < count; c += lanes) {
+      V sum = V::load(sums + c);
+      ARRAYX_UNROLL
+      for (int r = 0; r < block; ++r) sum = mul_add(weight[r], V::load(z + r * stride + c), sum);
+      sum.store(sums + c);
+    }
+    z += block * stride;
+    weights += block;
+    rows -= block;
+  };
+  while (rows >= 8) add.template operator()<8>();
+  while (rows >= 2) add.template operator()<2>();
+  if (rows > 0) add.template operator()<1>();
+}
+
+template <class V>
+void row_products(const void* z_data, std::int64_t rows, std::int64_t stride, const void* v_data,
+                  std::int64_t count, void* products_data) {
+  using T = ops::scalar_t<V>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes;
+  const T* z = static_cast<const T*>(z_data);
+  const T* const v = static_cast<const T*>(v_data);
+  T* products = static_cast<T*>(products_data);
+  const auto multiply = [&]<int block>() __attribute__((always_inline)) {
+    V sums[block];
+    ARRAYX_UNROLL
+    for (int r = 0; r < block; ++r) sums[r] = V(0);
+    for (i64 c = 0; c < count; c += lanes) {
+      const V x = V::load(v + c);
+      ARRAYX_UNROLL
+      for (int r = 0; r < block; ++r) sums[r] = mul_add(V::load(z + r * stride + c), x, sums[r]);
+    }
+    ARRAYX_UNROLL
+    for (int r = 0; r < block; ++r) products[r] = sum_of_lanes(sums[r]);
+    z += block * stride;
+    products += block;
+    rows -= block;
+  };
+  while (rows >= 8) multiply.template operator()<8>();
+  while (rows > 0) multiply.template operator()<1>();
+}
+
+template <class V>
 void turn(const void* vectors, std::int64_t step, std::int64_t next, std::int64_t count,
           std::int64_t shift, const void* factors, void* z_data, std::int64_t m,
           std::int64_t stride, bool identity, void* room) {

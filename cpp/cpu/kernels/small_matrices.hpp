@@ -66,6 +66,16 @@ struct SmallMatrixKernels {
   void (*turn)(const void* vectors, std::int64_t step, std::int64_t next, std::int64_t count,
                std::int64_t shift, const void* factors, void* z, std::int64_t m,
                std::int64_t stride, bool identity, void* room);
+  // The parts of larger ones (../reflections.hpp). x, of which the numbers from `start` to `end`
+  // count and the others of their vectors are zeros, becomes the v of the reflection that turns it
+  // to (beta, 0 …).
+  void (*make_reflection)(void* x, std::int64_t start, std::int64_t end, void* factor, void* beta);
+  // sums += weights[0] row 0 + weights[1] row 1 + …; products[i] = row i times v. Of each row
+  // `count` numbers, whole vectors.
+  void (*add_rows)(const void* z, std::int64_t rows, std::int64_t stride, const void* weights,
+                   std::int64_t count, void* sums);
+  void (*row_products)(const void* z, std::int64_t rows, std::int64_t stride, const void* v,
+                       std::int64_t count, void* products);
   // Gaussian elimination with partial pivoting of so many columns of a, from `first` on, a multiple
   // of `lanes`. They hold L, without its diagonal of ones, and U afterwards; whole rows are
   // exchanged, j and pivots[j] in turn.
