@@ -842,9 +842,13 @@ def test_qr_of_huge_and_tiny_and_zero_columns():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("m", "n"),
-    [(9, 9), (17, 17), (33, 40), (40, 33), (64, 64), (129, 127), (150, 3), (3, 150)],
+    [
+        *[(9, 9), (17, 17), (33, 40), (40, 33), (64, 64), (129, 127), (150, 3), (3, 150)],
+        # no longer in the caches, and not of whole panels
+        *[(170, 170), (257, 257), (200, 150), (150, 200), (600, 33), (33, 600)],
+    ],
 )
-def test_factors_of_awkward_matrices_that_the_caches_hold(m, n, dtype):
+def test_factors_of_awkward_matrices(m, n, dtype):
     small = 100 * math.sqrt(m * n) * eps(dtype)
     for a in awkward_matrices(m, n, dtype):
         a = a.astype(dtype)
@@ -911,7 +915,10 @@ def test_matrices_factored_by_halves(n, dtype):
             function(xp.asarray(singular))
 
 
-@pytest.mark.parametrize(("m", "n"), [(12, 12), (33, 33), (64, 64), (40, 30), (30, 40), (60, 20)])
+@pytest.mark.parametrize(
+    ("m", "n"),
+    [(12, 12), (33, 33), (64, 64), (40, 30), (30, 40), (60, 20), (200, 200), (150, 199), (199, 150)],
+)
 def test_signs_of_factors_are_those_of_lapack(m, n):
     a = np.random.default_rng(1).standard_normal((m, n))
     x = xp.asarray(a, device="cpu")  # a GPU's may have others

@@ -26,6 +26,12 @@ LOOPS = {
     "mask": lambda x: x[x > 0],
     "gather": lambda x: x[:, ::-1][xp.astype(xp.abs(x[:, 0]), xp.int64)],
 }
+# Loops within one matrix.
+FACTORS = {
+    "qr": lambda x: xp.linalg.qr(x).Q,
+    "eigvalsh": lambda x: xp.linalg.eigvalsh(x),
+    "svdvals": lambda x: xp.linalg.svdvals(x),
+}
 
 
 def matrix(side=700, seed=0):
@@ -89,15 +95,16 @@ class TestLimits:
         with threadpoolctl.threadpool_limits(1, "openmp"):
             assert min(shared() for _ in range(5)) < 0.01
 
-    @pytest.mark.parametrize("name", LOOPS)
+    @pytest.mark.parametrize("name", [*LOOPS, *FACTORS])
     def test_results_do_not_depend_on_the_number(self, name):
         """Few threads, more than the sections that a loop is cut into, and more than chunks."""
         threadpoolctl = pytest.importorskip("threadpoolctl")
         x = ours(matrix())
+        function = {**LOOPS, **FACTORS}[name]
         results = []
         for limit in [1, 2, 3, 7, 16, 17, 40]:
             with threadpoolctl.threadpool_limits(limit, "openmp"):
-                results += [bits(LOOPS[name](x)) for _ in range(5)]
+                results += [bits(function(x)) for _ in range(5)]
         assert all(result == results[0] for result in results)
 
 

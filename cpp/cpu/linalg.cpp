@@ -3,8 +3,8 @@
 // transposed matrix has the factors that are wanted (LAPACK, which is column-major, then writes
 // rows straight into the outputs), column-major elsewhere. Small matrices are spread over our
 // threads; of the smallest, which are solved, inverted or factored faster than LAPACK is called,
-// several are done at once by kernels of our own, and others reflect a matrix that the L2 cache
-// holds. Real matrices of any size are solved and inverted by lu.hpp.
+// several are done at once by kernels of our own. Real matrices of any size are solved and inverted
+// by lu.hpp, and reflected by reflections.hpp.
 #include <algorithm>
 #include <atomic>
 #include <bit>

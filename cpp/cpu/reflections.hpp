@@ -35,7 +35,8 @@ class Reflections {
   }
   // The numbers of `room` for m rows with this stride, or a smaller one.
   std::int64_t room_for(std::int64_t m, std::int64_t stride) const {
-    return small ? m + 2 * stride : 2 * panel * (whole_lines(m) + stride + panel);
+    if (small) return m + 2 * stride;
+    return 2 * panel * (whole_lines(m) + stride + panel) + (m + band - 1) / band * stride;
   }
 
   // SmallMatrixKernels::bidiagonalize.
@@ -109,7 +110,7 @@ class Reflections {
     const OneBlasThread limit;
     // As above: each column has brought v and w to left, w and v to right.
     T *const left = room, *const right = left + 2 * panel * stride;
-    T* const weights = right + 2 * panel * stride;
+    T *const weights = right + 2 * panel * stride, *const parts = weights + 2 * panel;
     for (std::int64_t first = 0; first < n; first += panel) {
       const std::int64_t count = std::min(panel, n - first);
       for (std::int64_t i = 0; i < count; ++i) {
@@ -125,8 +126,8 @@ class Reflections {
         kernel.make_reflection(v, j + 1, n, factors + j, beside + j);
         std::copy(v + j + 1, v + n, a + j * (stride + 1) + 1);
 
-        multiply_all_rows(a + (j + 1) * stride + next, n - j - 1, stride, v + next, stride - next,
-                          w + j + 1);
+        multiply_symmetric(a + next * (stride + 1), j + 1 - next, n - next, stride, v + next,
+                           stride - next, w + next, parts);
         kernel.row_products(right + next, 2 * i, stride, v + next, stride - next, weights);
         for (std::int64_t k = 0; k < 2 * i; ++k) weights[k] = -weights[k];
         kernel.add_rows(left + next, 2 * i, stride, weights, stride - next, w + next);
@@ -138,10 +139,11 @@ class Reflections {
         std::copy(w, w + stride, right + 2 * i * stride);
         std::copy(v, v + stride, right + (2 * i + 1) * stride);
       }
-      const std::int64_t rest = first + count;
-      if (rest < n) {
-        multiply<T>(transpose, n - rest, n - rest, 2 * count, T(-1), left + rest, stride,
-                    right + rest, stride, T(1), a + rest * (stride + 1), stride);
+      // What is far below the diagonal is not read again.
+      constexpr std::int64_t block = 128;
+      for (std::int64_t top = first + count; top < n; top += block) {
+        multiply<T>(transpose, std::min(block, n - top), n - top, 2 * count, T(-1), left + top,
+                    stride, right + top, stride, T(1), a + top * (stride + 1), stride);
       }
     }
   }
@@ -192,6 +194,7 @@ class Reflections {
 
  private:
   static constexpr std::int64_t line = 64 / sizeof(T);
+  static constexpr std::int64_t band = 64;  // rows of a symmetric matrix for one thread
   const bool small;
 
   static std::int64_t whole_lines(std::int64_t n) { return (n + line - 1) / line * line; }
@@ -241,6 +244,24 @@ class Reflections {
     T *v, *once, *twice, *t;
   };
 
+  // The products of the rows from `first` to n of a symmetric matrix and v, whose numbers before
+  // `first` are zeros. Each element beside the diagonal is read once, in bands of rows whose parts
+  // of the sums are added in their order.
+  void multiply_symmetric(const T* z, std::int64_t first, std::int64_t n, std::int64_t stride,
+                          const T* v, std::int64_t count, T* products, T* parts) const {
+    const std::int64_t bands = (n + band - 1) / band;
+    parallel_for(bands, n * count * sizeof(T) / 2, [&](std::int64_t b) {
+      T* const sums = parts + b * count;
+      std::fill(sums + b * band, sums + count, T(0));
+      kernel.symmetric_products(z, std::max(first, b * band), std::min(n, (b + 1) * band), stride,
+                                v, count, products, sums);
+    });
+    for (std::int64_t b = 0; b < bands; ++b) {
+      const T one = 1;
+      kernel.add_rows(parts + b * (count + band), 1, count, &one, count - b * band,
+                      products + b * band);
+    }
+  }
   // The kernels' add_rows in strips, and row_products in blocks of rows, for several threads.
   void add_all_rows(const T* z, std::int64_t rows, std::int64_t stride, const T* weights,
                     std::int64_t count, T* sums) const {

@@ -554,6 +554,7 @@ constexpr SmallMatrixKernels make_kernels() {
           &make_reflection<V>,
           &add_rows<V>,
           &row_products<V>,
+          &symmetric_products<V>,
           &eliminate_columns<V>,
           &substitute<V>,
           &substitute_one<V>};

@@ -319,6 +319,49 @@ void row_products(const void* z_data, std::int64_t rows, std::int64_t stride, co
 }
 
 template <class V>
+void symmetric_products(const void* z_data, std::int64_t first, std::int64_t last,
+                        std::int64_t stride, const void* v_data, std::int64_t count,
+                        void* products_data, void* sums_data) {
+  using T = ops::scalar_t<V>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes;
+  constexpr i64 block = 8, unit = lanes > block ? lanes : block;
+  const T* const v = static_cast<const T*>(v_data);
+  T *const products = static_cast<T*>(products_data), *const sums = static_cast<T*>(sums_data);
+  const auto multiply = [&]<int rows>(i64 i) __attribute__((always_inline)) {
+    const T* const z = static_cast<const T*>(z_data) + i * stride;
+    const i64 begin = i / unit * unit, end = begin + unit < count ? begin + unit : count;
+    V dot[rows], weight[rows];
+    ARRAYX_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      dot[r] = V(0);
+      weight[r] = V(v[i + r]);
+    }
+    for (i64 c = begin; c < end; c += lanes) {
+      const V x = V::load(v + c);
+      ARRAYX_UNROLL
+      for (int r = 0; r < rows; ++r) dot[r] = mul_add(V::load(z + r * stride + c), x, dot[r]);
+    }
+    for (i64 c = end; c < count; c += lanes) {
+      const V x = V::load(v + c);
+      V sum = V::load(sums + c);
+      ARRAYX_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        const V element = V::load(z + r * stride + c);
+        dot[r] = mul_add(element, x, dot[r]);
+        sum = mul_add(weight[r], element, sum);
+      }
+      sum.store(sums + c);
+    }
+    ARRAYX_UNROLL
+    for (int r = 0; r < rows; ++r) products[i + r] = sum_of_lanes(dot[r]);
+  };
+  i64 i = first;
+  for (; i < last && i % block != 0; ++i) multiply.template operator()<1>(i);
+  for (; i + block <= last; i += block) multiply.template operator()<block>(i);
+  for (; i < last; ++i) multiply.template operator()<1>(i);
+}
+
+template <class V>
 void turn(const void* vectors, std::int64_t step, std::int64_t next, std::int64_t count,
           std::int64_t shift, const void* factors, void* z_data, std::int64_t m,
           std::int64_t stride, bool identity, void* room) {

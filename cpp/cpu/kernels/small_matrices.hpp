@@ -76,6 +76,12 @@ struct SmallMatrixKernels {
                    std::int64_t count, void* sums);
   void (*row_products)(const void* z, std::int64_t rows, std::int64_t stride, const void* v,
                        std::int64_t count, void* products);
+  // Of the symmetric count × count matrix z, whose order is filled up to vectors, the rows from
+  // `first` to `last`: products[i] = row i times v without what is far below the diagonal, and what
+  // the mirror images of the rest bring to other products is added to sums.
+  void (*symmetric_products)(const void* z, std::int64_t first, std::int64_t last,
+                             std::int64_t stride, const void* v, std::int64_t count, void* products,
+                             void* sums);
   // Gaussian elimination with partial pivoting of so many columns of a, from `first` on, a multiple
   // of `lanes`. They hold L, without its diagonal of ones, and U afterwards; whole rows are
   // exchanged, j and pivots[j] in turn.
