@@ -917,7 +917,17 @@ def test_matrices_factored_by_halves(n, dtype):
 
 @pytest.mark.parametrize(
     ("m", "n"),
-    [(12, 12), (33, 33), (64, 64), (40, 30), (30, 40), (60, 20), (200, 200), (150, 199), (199, 150)],
+    [
+        (12, 12),
+        (33, 33),
+        (64, 64),
+        (40, 30),
+        (30, 40),
+        (60, 20),
+        (200, 200),
+        (150, 199),
+        (199, 150),
+    ],
 )
 def test_signs_of_factors_are_those_of_lapack(m, n):
     a = np.random.default_rng(1).standard_normal((m, n))
