@@ -267,7 +267,7 @@ class BlockLoop {
     // A large result goes past the caches, by way of a block in L1; not where it overwrites an
     // operand, whose lines have been fetched already, and later where arithmetic takes longer than
     // the fetching of lines would.
-    const std::int64_t from = arithmetic > bytes_per_element_ ? 2 * stream_from : stream_from;
+    const std::int64_t from = arithmetic > bytes_per_element_ ? 4 * stream_from : stream_from;
     streamed_ = total_ * itemsize(operands[out_].memory) >= from && plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
     // Nor where it is small beside what is read: the pieces cost more than its lines.
@@ -338,8 +338,8 @@ class BlockLoop {
         }
         kernel_(in, scratch, n);
         for (int k = 0; k < out_; ++k) {
-          const std::int64_t bytes = n * itemsize(operands_[k].memory);
-          if (!constant_[k]) fetch(static_cast<const char*>(in[k]) + bytes, bytes);
+          const int size = itemsize(operands_[k].memory);
+          if (!constant_[k]) fetch_pages(operands_[k].data, i * size, n * size, total_ * size);
         }
         table_.stream(scratch, target, n * out_size);
       }
@@ -905,8 +905,9 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
 bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
-  // Later where items are apart: reading their lines takes longer than fetching the result's would.
-  const std::int64_t from = magnitude(plan.stride[0][inner]) > 1 ? 2 * stream_from : stream_from;
+  // Later where items are apart: reading their lines takes longer than fetching the result's would;
+  // or where one is repeated, and nothing but the result is in the caches.
+  const std::int64_t from = magnitude(plan.stride[0][inner]) != 1 ? 2 * stream_from : stream_from;
   if (total * itemsize < from || plan.kind == LoopKind::transposed) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
   for (int d = inner; d >= 0 && plan.stride[1][d] == run; --d) run *= plan.size[d];

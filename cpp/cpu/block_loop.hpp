@@ -9,23 +9,18 @@
 #include "../operands.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
+#include "prefetch.hpp"
 
 namespace arrayx::cpu {
 
-// Bytes of a result from which on it is written past the caches: more than a core's share of them.
-inline constexpr std::int64_t stream_from = std::int64_t{1} << 24;
+// Bytes of a result from which on it is written past the caches. Lines that are overwritten need
+// not be read then, which pays long before a result is too large for the last of them.
+inline constexpr std::int64_t stream_from = std::int64_t{1} << 23;
 
 // Bytes that go past the caches at a time. The kernel writes them to L1 while the last ones leave
 // and the next operands arrive: x + y then runs at the speed of a loop written for streaming;
-// pieces of 8 KiB, with nothing fetched ahead, took twice as long.
-inline constexpr std::int64_t streamed_bytes = 2048;
-
-inline constexpr int line_bytes = 64;
-
-// Asks for bytes that will be read soon.
-inline void fetch(const char* p, std::int64_t bytes) {
-  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
-}
+// pieces of 2 KiB take a sixth longer.
+inline constexpr std::int64_t streamed_bytes = 1024;
 
 // Copies a box of `sizes` items between strides (in bytes); the innermost pair of dimensions goes
 // to the copy kernel of the item size.

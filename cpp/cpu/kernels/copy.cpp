@@ -7,6 +7,7 @@
 
 #include "../../ops/complex.hpp"
 #include "../kernels.hpp"
+#include "../prefetch.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -184,7 +185,6 @@ struct Item16 {
   u64 low, high;
 };
 
-inline constexpr i64 line_bytes = 64;
 // Bytes from p to the next line.
 ARRAYX_HD i64 to_next_line(const char* p) {
   return -static_cast<i64>(reinterpret_cast<std::uintptr_t>(p)) & (line_bytes - 1);
@@ -834,8 +834,16 @@ void stream(const void* in, void* out, std::int64_t bytes) {
   }
   if (head != 0) std::memcpy(q, p, head);
   const i64 body = (bytes - head) / line_bytes * line_bytes, tail = bytes - head - body;
-  copy_vectors<true>(p + head, q + head, 0, body);
-  if (tail != 0) std::memcpy(q + head + body, p + head + body, tail);
+  p += head;
+  q += head;
+  constexpr i64 step = 4 * line_bytes;
+  i64 b = 0;
+  for (; b + step <= body; b += step) {
+    fetch_pages(p, b, step, body);
+    copy_vectors<true>(p + b, q + b, 0, step);
+  }
+  copy_vectors<true>(p, q, b, body);
+  if (tail != 0) std::memcpy(q + body, p + body, tail);
 }
 
 void stream_fence() {

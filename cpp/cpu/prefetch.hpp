@@ -1,0 +1,26 @@
+// Lines of memory that are asked for before they are read.
+#pragma once
+
+#include <cstdint>
+
+#include "../ops/config.hpp"
+
+namespace arrayx::cpu {
+
+inline constexpr int line_bytes = 64;
+
+ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
+  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
+}
+
+// For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of
+// the next page and a quarter as many of the one after it, none from p + end on. The hardware
+// fetches ahead within a page, but in several at once: one core reads memory half as fast again so.
+ARRAYX_HD void fetch_pages(const char* p, std::int64_t at, std::int64_t bytes, std::int64_t end) {
+  constexpr std::int64_t page = 4096;
+  const std::int64_t place = at % page, next = at - place + page;
+  if (next < end) fetch(p + next + place / 2, bytes / 2);
+  if (next + page < end) fetch(p + next + page + place / 4, bytes / 4);
+}
+
+}  // namespace arrayx::cpu
