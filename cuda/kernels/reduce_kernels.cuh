@@ -1149,12 +1149,14 @@ struct Moments : Reducer<T, Complex<f64>> {
   using A = Complex<f64>;
   static constexpr int columns = 1;
 
-  using Center = f64;
-  static __device__ __forceinline__ f64 load_center(const ReduceLoop& loop, i64 offset) {
-    return read_as<f64, T>(*reinterpret_cast<const memory_t<T>*>(loop.center + offset));
+  // As memory has it: a conversion would wait for one row's center before the next row is asked
+  // for.
+  using Center = memory_t<T>;
+  static __device__ __forceinline__ Center load_center(const ReduceLoop& loop, i64 offset) {
+    return *reinterpret_cast<const Center*>(loop.center + offset);
   }
-  static __device__ __forceinline__ A map(memory_t<T> x, f64 center) {
-    const f64 d = read_as<f64, T>(x) - center;
+  static __device__ __forceinline__ A map(memory_t<T> x, Center center) {
+    const f64 d = read_as<f64, T>(x) - read_as<f64, T>(center);
     return {d, d * d};
   }
   static __device__ __forceinline__ A combine(A a, A b) { return a + b; }
