@@ -203,6 +203,12 @@ ARRAYX_HD f64 mul_add(f64 a, f64 b, f64 c) {
   }
 }
 
+// c - a*b, rounded like mul_add. Where -a is used more than once the compiler would compute it.
+template <class V>
+ARRAYX_HD V neg_mul_add(V a, V b, V c) {
+  return mul_add(-a, b, c);
+}
+
 // table[index], lane by lane; the caller guarantees the indices are in range.
 template <class T>
 ARRAYX_HD T gather(const T* table, typename ints_of_width<sizeof(T)>::s index) {

@@ -581,6 +581,20 @@ ARRAYX_HD Vec<T, N> mul_add(Vec<T, N> a, Vec<T, N> b, Vec<T, N> c) {
   }
 }
 
+#if defined(__FMA__)
+template <class T, int N>
+  requires(is_float_v<T> && N * sizeof(T) == vector_bytes)
+ARRAYX_HD Vec<T, N> neg_mul_add(Vec<T, N> a, Vec<T, N> b, Vec<T, N> c) {
+#if defined(__AVX512F__)
+  if constexpr (same_type_v<T, f64>) return Vec<T, N>(_mm512_fnmadd_pd(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f32>) return Vec<T, N>(_mm512_fnmadd_ps(a.v, b.v, c.v));
+#else
+  if constexpr (same_type_v<T, f64>) return Vec<T, N>(_mm256_fnmadd_pd(a.v, b.v, c.v));
+  if constexpr (same_type_v<T, f32>) return Vec<T, N>(_mm256_fnmadd_ps(a.v, b.v, c.v));
+#endif
+}
+#endif
+
 namespace detail {
 // Rounding to an integral value. mode: 0 nearest even, 1 down, 2 up, 3 toward zero.
 template <int Mode, class T>

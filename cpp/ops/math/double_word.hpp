@@ -95,7 +95,7 @@ ARRAYX_HD DoubleWord<V> two_square(V a) {
 template <class V>
 ARRAYX_HD V exact_rest(V a, V b, V c) {
   if constexpr (has_fma) {
-    return mul_add(-b, c, a);
+    return neg_mul_add(b, c, a);
   } else {
     const DoubleWord<V> p = two_prod(b, c);
     return (a - p.hi) - p.lo;
@@ -171,6 +171,17 @@ ARRAYX_HD DoubleWord<V> add_product(V a, V b, V c) {
   } else {
     const DoubleWord<V> product = two_prod(b, c), sum = fast_two_sum(a, product.hi);
     return {sum.hi, sum.lo + product.lo};
+  }
+}
+
+// a - b * c under the same condition.
+template <class V>
+ARRAYX_HD DoubleWord<V> subtract_product(V a, V b, V c) {
+  if constexpr (has_fma) {
+    const V difference = neg_mul_add(b, c, a);
+    return {difference, neg_mul_add(b, c, a - difference)};
+  } else {
+    return add_product(a, -b, c);
   }
 }
 

@@ -76,10 +76,11 @@ ARRAYX_HD ExpReduction<V> reduce_exp(V x, V x_low) {
 }
 
 // 2^(i/16), a bit shorter than a T so that 2^n 2^(i/16) +- 1 is exact (n >= 0), and what its
-// logarithm lacks of i ln2/16.
+// logarithm lacks of i ln2/16. `stepped` has the bits of the power less those that the number of
+// steps adds to its significand where it is moved to the place of the exponent.
 template <class T>
 struct ExpTable {
-  T power[16], rest[16];
+  T power[16], rest[16], stepped[16];
 };
 inline constexpr ExpTable<f64> exp_table_f64 = {
     {0x1p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0, 0x1.306fe0a31b715p+0,
@@ -89,14 +90,18 @@ inline constexpr ExpTable<f64> exp_table_f64 = {
     {0x0p+0, 0x1.79aa65d837b6cp-54, -0x1.01b15eaa59348p-55, 0x1.68efde3a8a894p-54,
      0x1.34d754db0abb6p-55, 0x1.59f48a72a4c6dp-55, 0x1.690cebb7aafbp-56, 0x1.063e1e21c5409p-54,
      -0x1.3b3efbf5e2229p-54, -0x1.b32dcb94da51dp-56, 0x1.db72fc1f0eab4p-55, 0x1.1affc2b91ce27p-56,
-     0x1.c1a7792cb3387p-55, 0x1.36eae30af0cb3p-56, 0x1.4a385a63d07a7p-56, -0x1.ff7128fd391f1p-55}};
+     0x1.c1a7792cb3387p-55, 0x1.36eae30af0cb3p-56, 0x1.4a385a63d07a7p-56, -0x1.ff7128fd391f1p-55},
+    {}};
 template <class T, int Multiple>
 constexpr ExpTable<T> exp_table() {
+  using u = typename ints_of_width<sizeof(T)>::u;
   ExpTable<T> r{};
   for (int i = 0; i < 16; ++i) {
     const f64 wide = exp_table_f64.power[i];
     r.power[i] = (T(wide) + T(2)) - T(2);
     const f64 lost = (wide - f64(r.power[i])) / f64(r.power[i]);
+    const u steps = u(i) << (limits<T>::mantissa_bits - 4);
+    r.stepped[i] = __builtin_bit_cast(T, u(__builtin_bit_cast(u, r.power[i]) - steps));
     r.rest[i] = T((exp_table_f64.rest[i] + (lost - 0.5 * lost * lost)) / Multiple);
   }
   return r;
@@ -117,12 +122,14 @@ struct ExpSteps {
   V steps;         // 16 n + i
   uint_t<V> bits;  // steps in the lowest bits
   V power;         // 2^(i/16)
+  V stepped;       // of the table
   V r, correction;
 
   ARRAYX_HD V n() const { return floor(steps * constant<V>(0.0625)); }
   // 2^n power, for a normal result.
   ARRAYX_HD V scaled_power() const {
-    return bit_cast<V>(bit_cast<uint_t<V>>(power) + exponent_of_steps<V>(bits));
+    return bit_cast<V>(bit_cast<uint_t<V>>(stepped) +
+                       (bits << (limits<scalar_t<V>>::mantissa_bits - 4)));
   }
 };
 // Of e^(Multiple x), |Multiple x| at most `saturated`; r and correction are those of x itself.
@@ -135,7 +142,10 @@ ARRAYX_HD ExpSteps<V> exp_steps(V x) {
   const V steps = shifted - shifter;
   const int_t<V> index = bit_cast<int_t<V>>(shifted);
   const V rest = lookup(table.rest, index);
-  return {steps, bit_cast<uint_t<V>>(shifted), lookup(table.power, index),
+  return {steps,
+          bit_cast<uint_t<V>>(shifted),
+          lookup(table.power, index),
+          lookup(table.stepped, index),
           mul_add(steps, constant<V>(-C::step_high / Multiple), x),
           mul_add(steps, constant<V>(-C::step_low / Multiple), rest)};
 }
@@ -216,7 +226,10 @@ ARRAYX_HD V exp(V x) {
 template <class V>
 ARRAYX_HD V expm1(V x) {
   using namespace detail;
-  const bool ordinary = exp_all_ordinary(x);
+  const V minus_one = constant<V>(-1);
+  // Up to it 2^n power - 1 is exact where n is not negative.
+  const V bound = constant<V>(same_type_v<scalar_t<V>, f32> ? 15 : 35);
+  const bool ordinary = all_less(fabs(x), bound);
   // Far below 0 the result is -1.
   V y = x;
   if (!ordinary)
@@ -225,7 +238,8 @@ ARRAYX_HD V expm1(V x) {
   const V scaled = s.scaled_power();
   // 2^n power - 1, and to it what e^r adds: zero or larger than the rest, of which the leading
   // product with r keeps its rounding error.
-  const DoubleWord<V> head = two_sum(scaled, constant<V>(-1));
+  const DoubleWord<V> head =
+      ordinary ? fast_two_sum(minus_one, scaled) : two_sum(scaled, minus_one);
   const V r = s.r + s.correction;
   const V tail = mul_add(r * r, exp_tail(r), s.correction);
   const DoubleWord<V> sum = add_product(head.hi, scaled, s.r);

@@ -318,9 +318,10 @@ ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   return select(is_odd<V>(r.quadrant), negative, with_sign(t.hi, r.hi));
 }
 
-// Numbers as sin to cos at the multiples of pi/16 up to 15, all but exactly.
+// Numbers as sin to cos at the multiples of pi/16 up to 15, all but exactly. The first is -0, whose
+// sum with a zero of either sign is that zero.
 struct TanTable {
-  f64 n[16] = {0,     0x1.8f8b83c69de09p-3, 0x1.87de2a6af03c3p-2, 0x1.1c73b39af0ae9p-1,
+  f64 n[16] = {-0.0,  0x1.8f8b83c69de09p-3, 0x1.87de2a6af03c3p-2, 0x1.1c73b39af0ae9p-1,
                0x1p0, 0x1.a9b66290f8915p-1, 0x1.d906bcf336201p-1, 0x1.f6297cff7c27dp-1,
                0x1p0, 0x1.f6297cff7c27dp-1, 0x1.d906bcf336201p-1, 0x1.a9b66290f8915p-1,
                0x1p0, 0x1.1c73b39af0ae9p-1, 0x1.87de2a6af03c3p-2, 0x1.8f8b83c69de09p-3};
@@ -331,23 +332,25 @@ struct TanTable {
 };
 
 // tan x of float64 for |x| <= reduction_limit where there is a fused multiply-add: the quotient of
-// n + d t and d - n t, with the tangent t of the rest. A float32 gains nothing by it.
+// n + d t and d - n t, with the tangent t of the rest. A float32 gains nothing by it. A zero keeps
+// its sign: the excess of its quotient is +0, which is subtracted.
 template <class V>
 ARRAYX_HD V tan_by_parts(V x) {
   static constexpr TanTable table{};
-  const ReducedAngle<V> r = reduce_small<8>(fabs(x));
+  const ReducedAngle<V> r = reduce_small<8>(x);
   const V square = r.hi * r.hi;
   const V series = horner(square, {0x1.55555555555dcp-2, 0x1.11111110b0908p-3, 0x1.ba1ba489c3053p-5,
                                    0x1.664ab64023cf8p-6, 0x1.25cce70fce7b8p-7});
   const V tail = mul_add(r.hi * square, series, r.lo);
   const V n = lookup(table.n, r.quadrant), d = lookup(table.d, r.quadrant);
-  DoubleWord<V> sum = add_product(n, d, r.hi), difference = add_product(d, -n, r.hi);
+  DoubleWord<V> sum = add_product(n, d, r.hi), difference = subtract_product(d, n, r.hi);
   sum.lo = mul_add(d, tail, sum.lo);
-  difference.lo = mul_add(-n, tail, difference.lo);
-  const V inverse = constant<V>(1) / value(difference), quotient = sum.hi * inverse;
-  const V remainder =
-      mul_add(-quotient, difference.hi, sum.hi) + mul_add(-quotient, difference.lo, sum.lo);
-  return times_sign(mul_add(remainder, inverse, quotient), x);
+  difference.lo = neg_mul_add(n, tail, difference.lo);
+  const V inverse = constant<V>(1) / neg_mul_add(n, tail, difference.hi);
+  const V quotient = sum.hi * inverse;
+  const V excess =
+      mul_add(quotient, difference.hi, -sum.hi) + mul_add(quotient, difference.lo, -sum.lo);
+  return neg_mul_add(excess, inverse, quotient);
 }
 
 enum class Trig { sin, cos, tan };
@@ -806,13 +809,6 @@ ARRAYX_HD V atan2_core(V y, V x) {
   return copysign(sum.hi + (sum.lo + low), y);
 }
 
-// base + sign * angle, where the base is zero or at least the angle.
-template <class V>
-ARRAYX_HD V add_to_base(V base_hi, V base_lo, V sign, DoubleWord<V> angle) {
-  const DoubleWord<V> sum = fast_two_sum(base_hi, sign * angle.hi);
-  return sum.hi + (sum.lo + mul_add(sign, angle.lo, base_lo));
-}
-
 // asin(v) = v + v * the value returned, from v^2 <= 1/4.
 template <class V>
 ARRAYX_HD V asin_excess(V square) {
@@ -829,20 +825,29 @@ ARRAYX_HD V asin_excess(V square) {
   }
 }
 
-// asin(|x|) for |x| <= 1/2, else asin(sqrt((1 - |x|) / 2)) = acos(|x|) / 2.
+// asin |x| = hi + lo up to |x| = 1/2, where hi is |x|. Beyond, where it is folded, half_pi is to be
+// added: hi is -2 sqrt((1 - |x|) / 2), rounded, and lo has what half_pi lacks, too.
 template <class V>
-ARRAYX_HD DoubleWord<V> asin_folded(V magnitude, mask_t<V> folded) {
+struct AsinParts {
+  mask_t<V> folded;
+  V hi, lo;
+};
+template <class V>
+ARRAYX_HD AsinParts<V> asin_parts(V x) {
+  using C = trig_constants_t<V>;
   const V half = constant<V>(0.5), zero = constant<V>(0);
-  V square = magnitude * magnitude, v = magnitude, correction = zero;
+  const V magnitude = fabs(x);
+  const mask_t<V> folded = magnitude > half;
+  V square = magnitude * magnitude, hi = magnitude, correction = zero;
   const V beyond_half = constant<V>(0.5 + limits<scalar_t<V>>::epsilon / 2);
   if (!all_less(magnitude, beyond_half)) {
-    square = select(folded, half - half * magnitude, square);
-    const V root = sqrt(square);
-    const V rest = exact_rest(square, root, root) * (half * rough_reciprocal(root));
-    v = select(folded, root, v);
-    correction = select(folded, rest, zero);
+    square = select(folded, neg_mul_add(half, magnitude, half), square);
+    const V root = sqrt(square), rest = exact_rest(square, root, root);
+    const V low = neg_mul_add(rest, rough_reciprocal(root), constant<V>(C::half_pi_low));
+    hi = select(folded, constant<V>(-2) * root, magnitude);
+    correction = select(folded, low, zero);
   }
-  return {v, mul_add(v, asin_excess(square), correction)};
+  return {folded, hi, mul_add(hi, asin_excess(square), correction)};
 }
 
 }  // namespace detail
@@ -895,32 +900,22 @@ ARRAYX_HD V atan2(V y, V x) {
 template <class V>
 ARRAYX_HD V asin(V x) {
   using C = detail::trig_constants_t<V>;
-  const V zero = constant<V>(0), one = constant<V>(1);
-  const V magnitude = fabs(x);
-  const mask_t<V> folded = magnitude > constant<V>(0.5);
-  const DoubleWord<V> v = detail::asin_folded(magnitude, folded);
-  const V factor = select(folded, constant<V>(-2), one);
-  const V base_hi = select(folded, constant<V>(C::half_pi), zero);
-  const V base_lo = select(folded, constant<V>(C::half_pi_low), zero);
-  return with_sign(detail::add_to_base(base_hi, base_lo, factor, v), x);
+  const detail::AsinParts<V> p = detail::asin_parts(x);
+  const V base = select(p.folded, constant<V>(C::half_pi), constant<V>(0));
+  const DoubleWord<V> sum = fast_two_sum(base, p.hi);
+  return with_sign(sum.hi + (sum.lo + p.lo), x);
 }
 
+// pi/2 - asin x, of which that of the bases is exact.
 template <class V>
 ARRAYX_HD V acos(V x) {
   using C = detail::trig_constants_t<V>;
-  using U = uint_t<V>;
-  const V zero = constant<V>(0), one = constant<V>(1), two = constant<V>(2);
-  const V magnitude = fabs(x);
-  const mask_t<V> folded = magnitude > constant<V>(0.5);
-  const mask_t<V> negative = x < zero;
-  const DoubleWord<V> v = detail::asin_folded(magnitude, folded);
-  const U of_x = bit_cast<U>(x) & bit_cast<U>(constant<V>(-0.0));
-  const V factor = bit_cast<V>(bit_cast<U>(select(folded, two, -one)) ^ of_x);
-  const V base_hi =
-      select(folded, select(negative, constant<V>(2 * C::half_pi), zero), constant<V>(C::half_pi));
-  const V base_lo = select(folded, select(negative, constant<V>(2 * C::half_pi_low), zero),
-                           constant<V>(C::half_pi_low));
-  return detail::add_to_base(base_hi, base_lo, factor, v);
+  const detail::AsinParts<V> p = detail::asin_parts(x);
+  const V sign = with_sign(constant<V>(1), x), half_pi = constant<V>(C::half_pi);
+  const V base = select(p.folded, neg_mul_add(sign, half_pi, half_pi), half_pi);
+  const V result = neg_mul_add(sign, p.hi, base);
+  const V rest = neg_mul_add(sign, p.hi, base - result);
+  return result + (rest + neg_mul_add(sign, p.lo, constant<V>(C::half_pi_low)));
 }
 
 }  // namespace math
