@@ -6,11 +6,13 @@ median over the rounds counts, so that a disturbance of the machine falls on all
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import time
 import timeit
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -201,6 +203,23 @@ def checked_timers(
     return {name: timers[name] for name in by_name if name in timers}
 
 
+def computing_threads() -> int:
+    """Return how many threads of this process run now, this one among them."""
+    tasks = Path("/proc/self/task")
+    if not tasks.is_dir():
+        # CPU time is charged to other threads at the scheduler's ticks, which are milliseconds apart.
+        wall, busy = time.perf_counter(), time.process_time()
+        time.sleep(12e-3)
+        busy = time.process_time() - busy
+        return 1 + round(busy / (time.perf_counter() - wall))
+    running = 0
+    for task in tasks.iterdir():
+        with contextlib.suppress(OSError):  # a thread that has ended meanwhile
+            # The state stands behind the name, which may have spaces and parentheses of its own.
+            running += (task / "stat").read_text().rpartition(")")[2].split()[0] == "R"
+    return running
+
+
 def wait_for_quiet(longest: float = 0.1) -> None:
     """Wait until no other thread of this process computes.
 
@@ -208,13 +227,8 @@ def wait_for_quiet(longest: float = 0.1) -> None:
     next library's threads need.
     """
     deadline = time.perf_counter() + longest
-    while True:
-        wall, busy = time.perf_counter(), time.process_time()
+    while computing_threads() > 1 and time.perf_counter() < deadline:
         time.sleep(3e-4)
-        busy = time.process_time() - busy
-        now = time.perf_counter()
-        if busy < 0.5 * (now - wall) or now > deadline:
-            return
 
 
 def spread_of(values: list[float]) -> float:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import sys
+import threading
+import time
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -130,6 +133,26 @@ def test_changing_an_operand_does_not_reach_another_library() -> None:
     settings = timing.Settings(3, 1e-5)
     outcome = timing.time_case(case, few_libraries(), settings, timing.Store(), 1.0)
     assert not outcome.wrong and set(outcome.seconds) == {"arrayx", "NumPy"}
+
+
+def test_a_sample_waits_for_the_threads_of_the_last_one() -> None:
+    began, seconds = threading.Event(), []
+    data = bytes(50_000_000)
+
+    def compute() -> None:  # without Python's lock
+        start = time.perf_counter()
+        began.set()
+        hashlib.sha256(data)
+        seconds.append(time.perf_counter() - start)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    began.wait()
+    start = time.perf_counter()
+    timing.wait_for_quiet(longest=60)
+    waited = time.perf_counter() - start
+    thread.join()
+    assert waited > 0.5 * seconds[0]
 
 
 def test_what_is_compiled_makes_its_views_itself() -> None:
