@@ -42,25 +42,25 @@ void with_loops(const Plan& plan, const Operand* const* operands, Run&& run) {
   });
 }
 // … that kernel(loop, further…) goes over.
-template <class... Further>
+template <int E = each, class... Further>
 void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
                  const char* verb, Further... further) {
   with_loops(plan, operands, [&](Loop& loop) {
     void* arguments[] = {&loop, &further...};
-    launch(kernel, grid_for(loop.count, block_threads * each), arguments, 0, verb);
+    launch(kernel, grid_for(loop.count, block_threads * E), arguments, 0, verb);
   });
 }
 
-// Where `each` elements of a thread lie. Those beyond the end are the last one once more.
-template <int K>
+// Where E elements of a thread lie. Those beyond the end are the last one once more.
+template <int K, int E = each>
 struct Places {
-  i64 offset[each][K] = {};
-  bool exists[each];
+  i64 offset[E][K] = {};
+  bool exists[E];
 
   __device__ __forceinline__ Places(const Loop& loop, u32 begin) {
-    u32 at[each];
+    u32 at[E];
 #pragma unroll
-    for (int e = 0; e < each; ++e) {
+    for (int e = 0; e < E; ++e) {
       const u32 i = begin + e * block_threads;
       exists[e] = i < loop.count;
       at[e] = exists[e] ? i : loop.count - 1;
@@ -68,10 +68,10 @@ struct Places {
     locate(loop, 0, at, offset);
   }
 };
-template <class Body>
+template <int E = each, class Body>
 __device__ __forceinline__ void over_elements(const Loop& loop, Body&& body) {
-  const u32 step = gridDim.x * (block_threads * each);
-  for (u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x; begin < loop.count;
+  const u32 step = gridDim.x * (block_threads * E);
+  for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
        begin += step) {
     body(begin);
   }
@@ -215,117 +215,109 @@ __global__ void __launch_bounds__(block_threads)
 // The last scatter that such an index keeps from writing anything.
 __device__ u64 refused;
 
-// Who writes where offsets are equal: the last position among them, which keeps a slot. There is
-// one for each place that offsets reach, which holds the position, counted from 1 and from what
-// earlier operations left there; or some that are shared, which hold the place in their upper half,
-// too: of those that follow where a place leads to, the first that is its own or nobody's. They are
-// a power of two for each 2^32 places. Without slots all write.
+// Who writes where places are equal: the last position among them. Every position claims a slot,
+// and of two that meet there the one before loses, which is marked. There is a slot for each place,
+// which holds the last position so far, counted from 1 and from what earlier operations left there;
+// or some that are shared, which hold the place, too, above the position. A claim of a shared slot
+// goes on to the next one where it meets a higher place, and sends a lower one there that it meets,
+// so that all claims of a place go the same way. Shared slots are a power of two for each 2^32
+// places. Without slots all write; without marks the slots alone tell who does.
 struct Owners {
-  unsigned long long* slots = nullptr;
-  i64 lowest = 0, step = 1;
-  u64 last_shared = 0;  // of 2^32 places; 0 if slots are not shared
-  u64 left = 0;         // by earlier operations at most, in slots that are not shared
+  enum class Slots : u8 { none, narrow, wide, shared };  // wide: of 64 bits, as shared ones are
 
-  struct Claim {
-    u64 slot = 0, value = 0;
-  };
-  __device__ __forceinline__ Claim claim_of(i64 offset, i64 position) const {
-    const u64 reach = static_cast<u64>(offset - lowest), order = static_cast<u64>(position) + 1;
+  Slots kind = Slots::none;
+  u8 mark = 0;
+  int order_bits = 0;  // of a position in a shared slot
+  void* slots = nullptr;
+  u8* lost = nullptr;  // by position: `mark` where it lost
+  i64 lowest = 0, step = 1;
+  u64 left = 0;         // by earlier operations at most
+  u64 last_shared = 0;  // of 2^32 places
+
+  // Of a thread that claims nothing, too. On an H100 many threads of one claim each beat fewer of
+  // several.
+  __device__ __forceinline__ void claim(i64 offset, i64 position, bool claims) const {
+    const u64 reach = static_cast<u64>(offset - lowest);
     const u64 place = step == 1 ? reach : reach / static_cast<u64>(step);
-    if (last_shared == 0) return {place, left + order};
+    if (is_beaten(place, position, claims)) {
+      if (lost) lost[position] = mark;
+    } else if (claims) {
+      switch (kind) {
+        case Slots::narrow:
+          if (lost) return claim_own<u32>(place, position);
+          atomicMax(static_cast<u32*>(slots) + place, static_cast<u32>(left + position + 1));
+          return;
+        case Slots::wide:
+          return claim_own<unsigned long long>(place, position);
+        default:
+          return claim_shared(place, position);
+      }
+    }
+  }
+  __device__ __forceinline__ bool writes(i64 position) const {
+    return kind == Slots::none || __ldcg(lost + position) != mark;
+  }
+
+ private:
+  // Threads of a warp that mean one place do not all stand in line for its slot, nor do those that
+  // come too late. That there are such is seen by the first one's place, which costs next to
+  // nothing where places are random.
+  __device__ __forceinline__ bool is_beaten(u64 place, i64 position, bool claims) const {
+    const unsigned active = __activemask();
+    const int first = __ffs(static_cast<int>(active)) - 1;
+    const auto low = static_cast<u32>(place);
+    const u32 like_first = __ballot_sync(active, low == __shfl_sync(active, low, first));
+    if ((like_first & (like_first - 1)) == 0) return false;
+    const unsigned like_mine = __match_any_sync(active, claims ? place : ~u64{0});
+    const i64 other = __shfl_sync(active, position, 31 - __clz(static_cast<int>(like_mine)));
+    return claims && (other > position ||
+                      (kind == Slots::narrow &&
+                       __ldcg(static_cast<const u32*>(slots) + place) > left + position + 1));
+  }
+  template <class Slot>
+  __device__ __forceinline__ void claim_own(u64 place, i64 position) const {
+    const Slot held =
+        atomicMax(static_cast<Slot*>(slots) + place, static_cast<Slot>(left + position + 1));
+    if (held > left) lost[min(position, static_cast<i64>(held - left) - 1)] = mark;
+  }
+  __device__ __forceinline__ void claim_shared(u64 place, i64 position) const {
     // Murmur's finalizer: places at any distance from each other are spread.
     u64 hash = (place ^ place >> 33) * 0xff51afd7ed558ccd;
     hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53;
     hash ^= hash >> 33;
-    return {(place >> 32) * (last_shared + 1) + (hash & last_shared), place << 32 | order};
-  }
-  __device__ __forceinline__ bool are_of_one_place(u64 a, u64 b) const {
-    return last_shared == 0 || a >> 32 == b >> 32;
-  }
-  __device__ __forceinline__ u64 next(u64 slot) const {
-    return (slot & ~last_shared) | ((slot + 1) & last_shared);
-  }
-
-  template <int N>
-  __device__ __forceinline__ void claim(const i64 (&offset)[N], const i64 (&position)[N],
-                                        const bool (&takes_part)[N]) const {
-    Claim mine[N];
-    u64 held[N];
-#pragma unroll
-    for (int e = 0; e < N; ++e) {
-      if (!takes_part[e]) continue;
-      mine[e] = claim_of(offset[e], position[e]);
-      if (last_shared == 0) {
-        atomicMax(slots + mine[e].slot, mine[e].value);
-      } else {
-        held[e] = atomicCAS(slots + mine[e].slot, u64{0}, mine[e].value);
+    auto* const first = static_cast<unsigned long long*>(slots) + (place >> 32) * (last_shared + 1);
+    u64 mine = (static_cast<u64>(static_cast<u32>(place)) << order_bits) + position + 1;
+    for (u64 slot = hash & last_shared;; slot = (slot + 1) & last_shared) {
+      const u64 held = atomicMax(first + slot, left + mine);
+      if (held <= left) return;
+      const u64 other = held - left, less = min(other, mine);
+      if (other >> order_bits == mine >> order_bits) {
+        lost[(less & ((u64{1} << order_bits) - 1)) - 1] = mark;
+        return;
       }
-    }
-    if (last_shared == 0) return;
-#pragma unroll
-    for (int e = 0; e < N; ++e) {
-      if (!takes_part[e]) continue;
-      while (held[e] != 0 && !are_of_one_place(held[e], mine[e].value)) {
-        mine[e].slot = next(mine[e].slot);
-        held[e] = atomicCAS(slots + mine[e].slot, u64{0}, mine[e].value);
-      }
-      if (held[e] != 0 && held[e] < mine[e].value) {
-        atomicMax(slots + mine[e].slot, mine[e].value);
-      }
-    }
-  }
-  // Those that claimed their slots in vain take part no more.
-  template <int N>
-  __device__ __forceinline__ void choose(const i64 (&offset)[N], const i64 (&position)[N],
-                                         bool (&takes_part)[N]) const {
-    if (!slots) return;
-    Claim mine[N];
-    u64 held[N];
-#pragma unroll
-    for (int e = 0; e < N; ++e) {
-      if (!takes_part[e]) continue;
-      mine[e] = claim_of(offset[e], position[e]);
-      held[e] = slots[mine[e].slot];
-    }
-#pragma unroll
-    for (int e = 0; e < N; ++e) {
-      if (!takes_part[e]) continue;
-      while (!are_of_one_place(held[e], mine[e].value)) {
-        mine[e].slot = next(mine[e].slot);
-        held[e] = slots[mine[e].slot];
-      }
-      takes_part[e] = held[e] == mine[e].value;
+      mine = less;
     }
   }
 };
 
-// An offset for each index, added to what is there if `adds`, and its claim where there are slots.
-// The first of them, if they are contiguous, stands at `first`.
+// Adds an offset for each index to what is there.
 __global__ void __launch_bounds__(block_threads)
-    offsets_at(const __grid_constant__ Loop loop, i64 n, i64 stride, bool adds, u64 operation,
-               u32* met, Owners owners, i64* first) {
+    offsets_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met) {
   over_elements(loop, [&](u32 begin) {
     const Places<2> place(loop, begin);
-    i64 index[each], sum[each] = {}, position[each];
-    bool claims[each];
+    i64 index[each], sum[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       index[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
-      if (adds) sum[e] = *reinterpret_cast<const i64*>(loop.data[1] + place.offset[e][1]);
+      sum[e] = *reinterpret_cast<const i64*>(loop.data[1] + place.offset[e][1]);
     }
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       const i64 at = normalised(index[e], loop.dtype[0], n);
-      if (at < 0) {
-        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
-        if (!adds) refused = operation;  // offsets that are added up tell by what they are
-      }
+      if (at < 0) note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
       sum[e] = at < 0 || sum[e] == none ? none : sum[e] + at * stride;
-      position[e] = reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) - first;
-      if (place.exists[e]) first[position[e]] = sum[e];
-      claims[e] = place.exists[e] && sum[e] != none;
+      if (place.exists[e]) *reinterpret_cast<i64*>(loop.data[1] + place.offset[e][1]) = sum[e];
     }
-    if (owners.slots) owners.claim(sum, position, claims);
   });
 }
 
@@ -369,17 +361,6 @@ Operand aligned(const Operand& a, Array& holder) {
   holder = scratch_array(a.dtype, a.layout->shape);
   copy(a, holder);
   return holder;
-}
-
-void find_offsets(const Operand& index, std::int64_t n, std::int64_t stride, const Operand& offsets,
-                  bool adds, u64 operation, const Owners& owners) {
-  Array index_copy;
-  const Operand places = aligned(index, index_copy);
-  const Dims* strides[2] = {&places.layout->strides, &offsets.layout->strides};
-  const Plan plan = make_plan(offsets.layout->shape, strides, 2);
-  const Operand* const all[] = {&places, &offsets};
-  launch_over(reinterpret_cast<const void*>(&offsets_at), plan, all, "indexing", n, stride, adds,
-              operation, bad_index_met(), owners, reinterpret_cast<i64*>(offsets.data));
 }
 
 // How many elements of the last dimension one access moves: those of an aligned pack, if the picked
@@ -615,7 +596,13 @@ void check_indices() {
 void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t stride,
                         const Operand& offsets) {
   if (offsets.layout->size == 0) return;
-  find_offsets(index, n, stride, offsets, true, next_operation(), {});
+  Array index_copy;
+  const Operand places = aligned(index, index_copy);
+  const Dims* strides[2] = {&places.layout->strides, &offsets.layout->strides};
+  const Plan plan = make_plan(offsets.layout->shape, strides, 2);
+  const Operand* const all[] = {&places, &offsets};
+  launch_over(reinterpret_cast<const void*>(&offsets_at), plan, all, "indexing", n, stride,
+              next_operation(), bad_index_met());
 }
 
 // ---- scatter ------------------------------------------------------------------------------------
@@ -626,9 +613,9 @@ namespace {
 __global__ void __launch_bounds__(block_threads)
     claim(const i64* offsets, i64 n, Owners owners, u64 operation) {
   const i64 step = i64(gridDim.x) * block_threads;
-  for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
+  for (i64 i = i64(gridDim.x - 1 - blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
     if (offsets[i] == none) refused = operation;
-    if (owners.slots) owners.claim<1>({offsets[i]}, {i}, {offsets[i] != none});
+    if (owners.kind != Owners::Slots::none) owners.claim(offsets[i], i, offsets[i] != none);
   }
 }
 
@@ -640,19 +627,17 @@ __global__ void __launch_bounds__(block_threads)
   const bool one_value = loop.access[1] == Access::value;
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
-    i64 to[each], position[each];
+    i64 to[each];
     M x[each];
     bool is_written[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       const i64* const at = reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
       to[e] = *at;
-      position[e] = at - offsets;
-      is_written[e] = place.exists[e];
+      is_written[e] = place.exists[e] && owners.writes(at - offsets);
       x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
                                                    : loop.data[1] + place.offset[e][1]);
     }
-    owners.choose(to, position, is_written);
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (!is_written[e]) continue;
@@ -678,71 +663,106 @@ struct Source : Operand {
   Source(const Source&) = delete;
 
   const Dims* strides() const { return host_scalar ? nullptr : &layout->strides; }
+  // Elements in the order of their positions.
+  const char* in_order() {
+    if (!layout->is_contiguous()) {
+      const Array whole = scratch_array(dtype, layout->shape);
+      copy(*this, whole);
+      cast_ = whole;
+      Operand::operator=(cast_);
+    }
+    return data;
+  }
 
  private:
   Element value_;
   Array cast_;
 };
 
-// An assignment by indices in one kernel, whose blocks are at work at the same time: they find the
-// places, which claim slots, and, once all have, write. A block by itself has shared slots in its
-// own memory.
-constexpr int few_indices = block_threads * each, joint_blocks = 4;
-template <class M>
-__global__ void __launch_bounds__(block_threads, resident_blocks_of(block_threads, joint_blocks))
-    scatter_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation,
-               u32* met) {
-  extern __shared__ unsigned long long own_slots[];
-  const bool is_alone = gridDim.x == 1, one_value = loop.access[1] == Access::value;
-  if (owners.last_shared != 0) {
-    owners.slots = own_slots;
-    for (u32 i = threadIdx.x; i <= owners.last_shared; i += block_threads) own_slots[i] = 0;
-    __syncthreads();
-  }
-  i64 to[each], position[each];
-  bool takes_part[each];
-  const auto find = [&](const Places<4>& place) {
-#pragma unroll
-    for (int e = 0; e < each; ++e) {
-      to[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
-    }
-#pragma unroll
-    for (int e = 0; e < each; ++e) {
-      to[e] = normalised(to[e], loop.dtype[0], n);
-      position[e] = reinterpret_cast<i64>(loop.data[3]) + place.offset[e][3];
-      takes_part[e] = place.exists[e] && to[e] >= 0;
-    }
-  };
-  over_elements(loop, [&](u32 begin) {
-    const Places<4> place(loop, begin);
-    find(place);
-#pragma unroll
-    for (int e = 0; e < each; ++e) {
-      if (to[e] >= 0) continue;
-      note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
+// An assignment by indices: they find the places, which claim slots, the last ones first, and, once
+// all have, write. Operands are the indices, their positions, what is written, and the target.
+__device__ __forceinline__ void claim_places(const Loop& loop, i64 n, const Owners& owners,
+                                             u64 operation, u32* met) {
+  const u32 step = gridDim.x * block_threads;
+  for (u32 i = (gridDim.x - 1 - blockIdx.x) * block_threads + threadIdx.x; i < loop.count;
+       i += step) {
+    const Places<2, 1> place(loop, i);
+    const char* const index = loop.data[0] + place.offset[0][0];
+    const i64 to = normalised(index_at(index, loop.dtype[0]), loop.dtype[0], n);
+    if (to < 0) {
+      note_bad(index, loop.dtype[0], n, operation, met);
       refused = operation;
     }
-    if (owners.slots) owners.claim(to, position, takes_part);
-  });
-  is_alone ? __syncthreads() : cooperative_groups::this_grid().sync();
+    if (owners.kind == Owners::Slots::none) continue;
+    owners.claim(to, reinterpret_cast<i64>(loop.data[1]) + place.offset[0][1], to >= 0);
+  }
+}
+template <class M>
+__device__ __forceinline__ void write_places(const Loop& loop, i64 n, i64 stride,
+                                             const Owners& owners, u64 operation) {
   if (*static_cast<volatile u64*>(&refused) == operation) return;
-  over_elements(loop, [&](u32 begin) {
-    const Places<4> place(loop, begin);
-    find(place);
+  const bool one_value = loop.access[2] == Access::value;
+  over_elements<1>(loop, [&](u32 i) {
+    const Places<4, 1> place(loop, i);
+    const i64(&offset)[4] = place.offset[0];
+    const i64 index = index_at(loop.data[0] + offset[0], loop.dtype[0]);
+    const M x = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[2])
+                                                      : loop.data[2] + offset[2]);
+    if (!owners.writes(reinterpret_cast<i64>(loop.data[1]) + offset[1])) return;
+    const i64 to = normalised(index, loop.dtype[0], n) * stride;
+    store_item<M>(loop.data[3] + offset[3] + to * i64(sizeof(M)), x);
+  });
+}
+__global__ void __launch_bounds__(block_threads)
+    claim_at(const __grid_constant__ Loop loop, i64 n, Owners owners, u64 operation, u32* met) {
+  claim_places(loop, n, owners, operation, met);
+}
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    write_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation) {
+  write_places<M>(loop, n, stride, owners, operation);
+}
+// Both, where all blocks are at work at the same time.
+constexpr int joint_blocks = 2;  // of a multiprocessor
+template <class M>
+__global__ void __launch_bounds__(block_threads, joint_blocks)
+    scatter_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation,
+               u32* met) {
+  claim_places(loop, n, owners, operation, met);
+  gridDim.x == 1 ? __syncthreads() : cooperative_groups::this_grid().sync();
+  write_places<M>(loop, n, stride, owners, operation);
+}
+
+// What each place's slot says is written there. The kernel is launched while the one that claims
+// ends, where devices can.
+template <class M>
+__global__ void __launch_bounds__(block_threads)
+    write_claimed(const u32* slots, u32 left, u32 n, const M* in, char* out, i64 stride,
+                  u64 operation) {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+  if (refused == operation) return;
+  const u32 step = gridDim.x * (block_threads * each);
+  for (u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x; begin < n; begin += step) {
+    u32 last[each];
     M x[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
-                                                   : loop.data[1] + place.offset[e][1]);
+      const u32 place = begin + e * block_threads;
+      last[e] = place < n ? slots[place] : left;
     }
-    owners.choose(to, position, takes_part);
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (!takes_part[e]) continue;
-      store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * stride * i64(sizeof(M)), x[e]);
+      if (last[e] > left) x[e] = in[last[e] - left - 1];
     }
-  });
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (last[e] > left) store_item<M>(out + (begin + e * block_threads) * stride, x[e]);
+    }
+  }
 }
+
 // `in` is a host scalar or has the dimensions of the offsets and then out's.
 void put(const Operand& in, const Operand& offsets, const Operand& out, u64 operation,
          const Owners& owners) {
@@ -824,141 +844,175 @@ std::mutex& scatters() {
   return *mutex;
 }
 
-// Slots of the current device for so many places, which each operation leaves to the next one.
-constexpr u64 most_kept = u64{1} << 21;
-constexpr int kept_order_bits = 24, kept_operation_bits = 64 - kept_order_bits;
-void take_kept_slots(u64 places, Owners& owners) {
-  struct Kept {
-    StorageRef memory;
-    u64 places = 0, operations = 0;
-  };
-  static auto* const all = new std::vector<Kept>(static_cast<std::size_t>(device_count()));
-  Kept& kept = (*all)[static_cast<std::size_t>(properties().index)];
-  if (!kept.memory || kept.places < places || ++kept.operations >> kept_operation_bits != 0) {
-    const u64 most = std::bit_ceil(std::max(places, kept.places));
-    const auto bytes = static_cast<std::int64_t>(most * sizeof(u64));
-    StorageRef memory = allocate(bytes);
-    check(cudaMemsetAsync(memory->data, 0, static_cast<std::size_t>(bytes), stream()),
-          "cudaMemsetAsync");
-    kept = {memory, most, 0};
-  }
-  owners.slots = static_cast<unsigned long long*>(kept.memory->data);
-  owners.left = kept.operations << kept_order_bits;
-}
+// Memory in which what each operation writes is above all that the ones before it left there.
+struct Kept {
+  StorageRef memory;
+  u64 bytes = 0, used = 0;
 
-// Slots for contiguous offsets, where the last of equal ones is to be written: for each place, kept
-// or cleared if those are not too many, or shared and mostly empty. One operation after the other
-// has them.
+  // What is left in so much memory at most, for an operation of so many values up to `last`.
+  u64 take(u64 wanted, u64 values, u64 last) {
+    if (bytes < wanted || values > last - used) {
+      if (bytes < wanted) {
+        memory = allocate(static_cast<std::int64_t>(wanted));
+        bytes = wanted;
+      }
+      check(cudaMemsetAsync(memory->data, 0, bytes, stream()), "cudaMemsetAsync");
+      used = 0;
+    }
+    used += values;
+    return used - values;
+  }
+};
+
+// Slots, and marks where they are wanted, for contiguous offsets where the last of equal ones is to
+// be written. One operation after the other has those that the device keeps; what is too much to
+// keep is cleared for this one.
 struct Claims {
-  Claims(std::int64_t n, const OffsetRange& range) {
+  Claims(std::int64_t n, const OffsetRange& range, bool marks = true) {
     if (range.any_order || n == 1) return;
-    const auto places = static_cast<u64>((range.highest - range.lowest) / range.step) + 1;
+    struct OfDevice {
+      Kept own, shared, marks;
+    };
+    static auto* const all = new std::vector<OfDevice>(static_cast<std::size_t>(device_count()));
+    OfDevice& kept = (*all)[static_cast<std::size_t>(properties().index)];
+    const auto count = static_cast<u64>(n);
+    const u64 places = static_cast<u64>((range.highest - range.lowest) / range.step) + 1;
+    const u64 shared = std::bit_ceil(4 * count), shared_slots = shared * ((places - 1 >> 32) + 1);
     owners.lowest = range.lowest;
     owners.step = range.step;
-    if (places <= most_kept && n <= std::int64_t{1} << kept_order_bits) {
-      take_kept_slots(places, owners);
-      return;
-    }
-    const u64 shared = std::bit_ceil(4 * static_cast<u64>(n));
-    u64 slots = places;
-    if (shared < places && n < i64{1} << 32) {
-      slots = shared * ((places - 1 >> 32) + 1);
+    if (count >> 32 != 0) {
+      owners.kind = Owners::Slots::wide;
+      owners.slots = take(slots_, slots_, places * sizeof(u64), count, ~u64{0}, owners.left);
+    } else if (!marks || places <= few_places || places / 2 <= shared_slots) {
+      owners.kind = Owners::Slots::narrow;
+      owners.slots = take(kept.own, slots_, places * sizeof(u32), count, UINT32_MAX, owners.left);
+    } else {
+      owners.kind = Owners::Slots::shared;
       owners.last_shared = shared - 1;
+      owners.order_bits = std::bit_width(count);
+      const int bits = owners.order_bits + std::min<int>(std::bit_width(places - 1), 32);
+      owners.slots = take(kept.shared, slots_, shared_slots * sizeof(u64), ~u64{0} >> (64 - bits),
+                          ~u64{0}, owners.left);
     }
-    memory.emplace(slots * sizeof(u64));
-    owners.slots = memory->as<unsigned long long>();
-    check(cudaMemsetAsync(owners.slots, 0, slots * sizeof(u64), stream()), "cudaMemsetAsync");
+    if (!marks) return;
+    u64 marked;
+    owners.lost = static_cast<u8*>(take(kept.marks, marks_, count, 1, UINT8_MAX, marked));
+    owners.mark = static_cast<u8>(marked + 1);
   }
 
   Owners owners;
-  std::optional<Scratch> memory;
+
+ private:
+  static constexpr u64 few_places = u64{1} << 22;
+
+  static void* take(Kept& kept, Kept& own, u64 bytes, u64 values, u64 last, u64& left) {
+    const bool is_kept = bytes <= properties().l2_bytes;
+    Kept& from = is_kept ? kept : own;
+    left = from.take(is_kept ? std::bit_ceil(bytes) : bytes, values, last);
+    return from.memory->data;
+  }
+
+  Kept slots_, marks_;
 };
 
-// False where the kernel's blocks cannot all be at work, or would find no slots of their own.
-bool put_at(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
-            const Operand& out) {
+// Indices, and as an operand the position of each.
+struct Indexed {
+  explicit Indexed(const Operand& index)
+      : order_(Layout::contiguous(index.layout->shape)), places(aligned(index, copy_)) {
+    position.layout = &order_;
+    position.dtype = DType::uint8;  // counted in bytes
+  }
+  Indexed(const Indexed&) = delete;
+
+  // Of both, …
+  Plan plan() const {
+    const Dims* strides[2] = {&places.layout->strides, &order_.strides};
+    return make_plan(order_.shape, strides, 2);
+  }
+  // … and of what is written and the target's first element.
+  Plan plan(const Dims* source) const {
+    const Dims* strides[4] = {&places.layout->strides, &order_.strides, source, nullptr};
+    return make_plan(order_.shape, strides, 4);
+  }
+
+ private:
+  Array copy_;
+  Layout order_;
+
+ public:
+  const Operand places;
+  Operand position;
+};
+
+// Whether so many indices are few enough for scatter_at().
+bool are_few(std::int64_t count) {
+  return count <= std::int64_t{properties().multiprocessors} * (joint_blocks * block_threads);
+}
+
+// An assignment to few places for each index: what is written is told by their slots, which are
+// gone over in their order.
+bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                  const Operand& out) {
   const std::int64_t count = index.layout->size;
-  const bool is_alone = count <= few_indices;
-  if (is_alone ? n > std::int64_t{1} << 32
-               : count > most_counted || (!in.host_scalar && static_cast<u64>(n) > most_kept)) {
+  if (in.host_scalar || are_few(count) || count > most_counted || n > 8 * count ||
+      static_cast<std::size_t>(n) * sizeof(u32) > properties().l2_bytes) {
     return false;
   }
-  Array index_copy;
-  const Operand places = aligned(index, index_copy);
-  const Dims& shape = index.layout->shape;
-  const Source source(in, shape, out.dtype);
-  const Layout order = Layout::contiguous(shape);
-  Operand position;
-  position.layout = &order;
-  position.dtype = DType::uint8;  // counted in bytes
-  const Dims* strides[4] = {&places.layout->strides, source.strides(), nullptr, &order.strides};
-  const Plan plan = make_plan(shape, strides, 4);
-  const Operand* const all[] = {&places, &source, &out, &position};
-  const OffsetRange range{0, n - 1, 1, in.host_scalar};
+  const Indexed indexed(index);
+  Source source(in, index.layout->shape, out.dtype);
+  const char* const from = source.in_order();
+  const Operand* const all[] = {&indexed.places, &indexed.position};
   const std::lock_guard lock(scatters());
-  const Claims claims(is_alone ? 1 : count, range);
-  Owners owners = claims.owners;
-  std::size_t shared_bytes = 0;
-  if (is_alone && !in.host_scalar && count > 1) {
-    owners.last_shared = std::bit_ceil(4 * static_cast<u64>(count)) - 1;
-    shared_bytes = (owners.last_shared + 1) * sizeof(u64);
-  }
-  const int resident =
-      std::min(joint_blocks, properties().threads_per_multiprocessor / block_threads);
-  const auto most = static_cast<unsigned>(resident * properties().multiprocessors);
-  u64 operation = next_operation();
-  u32* met = bad_index_met();
+  const Claims claims(count, {0, n - 1, 1}, false);
+  const Owners& owners = claims.owners;
+  const u64 operation = next_operation();
+  launch_over<1>(reinterpret_cast<const void*>(&claim_at), indexed.plan(), all, "scatter", n,
+                 owners, operation, bad_index_met());
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid_for(n, block_threads * each);
+  config.blockDim = block_threads;
+  config.stream = stream();
+  config.attrs = &early;
+  config.numAttrs = properties().major >= 9;
   dispatch_item(itemsize(out.dtype), [&](auto item) {
-    const auto kernel = reinterpret_cast<const void*>(&scatter_at<decltype(item)>);
-    with_loops(plan, all, [&](Loop& loop) {
-      void* arguments[] = {&loop, &n, &stride, &owners, &operation, &met};
-      if (is_alone) return launch(kernel, 1, arguments, shared_bytes, "scatter");
-      const unsigned blocks = std::min(grid_for(loop.count, few_indices), most);
-      check(cudaLaunchCooperativeKernel(kernel, blocks, block_threads, arguments, 0, stream()),
-            "scatter");
-    });
+    using M = decltype(item);
+    check(cudaLaunchKernelEx(&config, &write_claimed<M>, static_cast<const u32*>(owners.slots),
+                             static_cast<u32>(owners.left), static_cast<u32>(n),
+                             reinterpret_cast<const M*>(from), out.data,
+                             i64{stride * std::int64_t{sizeof(M)}}, operation),
+          "scatter");
   });
   return true;
 }
 
-// An assignment by so many indices to places for which no slots are kept: sorted by their places
-// they write side by side, in half the time that claims take on an H100.
-constexpr std::int64_t least_sorted = std::int64_t{1} << 20;
+// An assignment by so many indices to places of which the cache does not hold the slots: sorted by
+// their places they write side by side, in half the time that claims take on an H100.
+constexpr std::int64_t least_sorted = std::int64_t{1} << 21;
 bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                 const Operand& out) {
   const std::int64_t count = index.layout->size;
   if (in.host_scalar || count < least_sorted || count > most_counted || n > std::int64_t{1} << 32) {
     return false;
   }
-  Array index_copy, values;
-  const Operand places = aligned(index, index_copy);
-  const Dims& shape = index.layout->shape;
-  const Source source(in, shape, out.dtype);
-  const char* from = source.data;
-  if (!source.layout->is_contiguous()) {
-    values = scratch_array(out.dtype, shape);
-    copy(source, values);
-    from = values.data();
-  }
-  const Layout order = Layout::contiguous(shape);
-  Operand position;
-  position.layout = &order;
-  position.dtype = DType::uint8;  // counted in bytes
-  const Dims* strides[2] = {&places.layout->strides, &order.strides};
-  const Plan plan = make_plan(shape, strides, 2);
-  const Operand* const all[] = {&places, &position};
+  const Indexed indexed(index);
+  Source source(in, index.layout->shape, out.dtype);
+  const char* const from = source.in_order();
+  const Operand* const all[] = {&indexed.places, &indexed.position};
   const auto bytes = static_cast<std::size_t>(count) * sizeof(u32);
   const Scratch memory[] = {Scratch(bytes), Scratch(bytes), Scratch(bytes), Scratch(bytes)};
   u32* keys[] = {memory[0].as<u32>(), memory[1].as<u32>()};
   u32* positions[] = {memory[2].as<u32>(), memory[3].as<u32>()};
   const std::lock_guard lock(scatters());
   const u64 operation = next_operation();
-  launch_over(reinterpret_cast<const void*>(&places_at), plan, all, "scatter", n, keys[0],
+  launch_over(reinterpret_cast<const void*>(&places_at), indexed.plan(), all, "scatter", n, keys[0],
               positions[0], operation, bad_index_met());
   sort_pairs(keys, positions, count, std::bit_width(static_cast<u64>(n - 1)));
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);
-    put_last<M><<<grid_for(count, few_indices), block_threads, 0, stream()>>>(
+    put_last<M><<<grid_for(count, block_threads * each), block_threads, 0, stream()>>>(
         keys[0], positions[0], static_cast<u32>(count), reinterpret_cast<const M*>(from), out.data,
         stride * std::int64_t{sizeof(M)}, operation);
   });
@@ -991,18 +1045,42 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
 
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                      const Operand& out) {
-  if (index.layout->size == 0) return;
-  if (put_at(in, index, n, stride, out) || put_sorted(in, index, n, stride, out)) return;
-  const Array places = scratch_array(DType::int64, index.layout->shape);
-  const std::int64_t reach = (n - 1) * stride;
-  const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
-                          std::max<std::int64_t>(std::abs(stride), 1), in.host_scalar};
-  const Operand offsets(places);
+  const std::int64_t count = index.layout->size;
+  if (count == 0 || put_in_order(in, index, n, stride, out) ||
+      put_sorted(in, index, n, stride, out)) {
+    return;
+  }
+  const Indexed indexed(index);
+  const Source source(in, index.layout->shape, out.dtype);
+  const Plan plan = indexed.plan(source.strides());
+  const Operand* const all[] = {&indexed.places, &indexed.position, &source, &out};
   const std::lock_guard lock(scatters());
-  const Claims claims(index.layout->size, range);
-  const u64 operation = next_operation();
-  find_offsets(index, n, stride, offsets, false, operation, claims.owners);
-  put(in, offsets, out, operation, claims.owners);
+  const Claims claims(count, {0, n - 1, 1, in.host_scalar});
+  Owners owners = claims.owners;
+  u64 operation = next_operation();
+  u32* met = bad_index_met();
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using M = decltype(item);
+    if (are_few(count)) {
+      cudaError_t status = cudaSuccess;
+      with_loops(plan, all, [&](Loop& loop) {
+        void* arguments[] = {&loop, &n, &stride, &owners, &operation, &met};
+        const auto kernel = reinterpret_cast<const void*>(&scatter_at<M>);
+        const unsigned blocks = grid_for(loop.count, block_threads);
+        if (blocks == 1) return launch(kernel, blocks, arguments, 0, "scatter");
+        status = cudaLaunchCooperativeKernel(kernel, blocks, block_threads, arguments, 0, stream());
+      });
+      // Not every device has such launches, nor room for them beside other processes.
+      if (status != cudaErrorNotSupported && status != cudaErrorCooperativeLaunchTooLarge) {
+        return check(status, "scatter");
+      }
+      cudaGetLastError();
+    }
+    launch_over<1>(reinterpret_cast<const void*>(&claim_at), plan, all, "scatter", n, owners,
+                   operation, met);
+    launch_over<1>(reinterpret_cast<const void*>(&write_at<M>), plan, all, "scatter", n, stride,
+                   owners, operation);
+  });
 }
 
 // ---- what is not zero ---------------------------------------------------------------------------

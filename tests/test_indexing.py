@@ -199,12 +199,24 @@ def test_the_last_of_equal_indices_wins_on_any_number_of_threads(dtype, threads)
             same(x, expected)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
-def test_the_last_of_equal_indices_wins_among_very_many_places(dtype):
+@pytest.mark.parametrize(
+    ("n", "picks", "dtype"),
+    [
+        (8_400_001, 1_100_000, "int8"),
+        (8_400_001, 1_100_000, "float32"),
+        (8_400_001, 1_100_000, "complex128"),
+        (8_400_001, 60_000, "int16"),
+        (8_400_001, 60_000, "float64"),
+        (1_000_003, 60_000, "float32"),
+        (20_000_003, 2_200_000, "int8"),
+    ],
+)
+def test_the_last_of_equal_indices_wins_among_very_many_places(n, picks, dtype):
     draw = Draw(5)
-    n, picks = 8_400_001, 1_100_000
     key = draw.numpy.integers(-n, n, picks)
     key[::3] = draw.numpy.integers(n - 1000, n, key[::3].size)
+    key[5000:9000] = n // 2
+    key[9000:9900] = np.repeat(draw.numpy.integers(0, n, 300), 3)
     value = draw.values((picks,), dtype)
     plain = draw.values((n,), dtype)
     for step in (1, -1):

@@ -111,6 +111,71 @@ void check_columns(int rounds) {
   expect_same(out, "rows by parts");
 }
 
+// Which of equal places wins, of how many and how few there are, in whatever layout: the last one,
+// whatever earlier operations left behind and also where they wrote nothing.
+void check_winners(int rounds) {
+  static constexpr std::int64_t places[] = {1, 5, 1000, 70001, 4500000, 8400001};
+  static constexpr std::int64_t counts[] = {2, 33, 1000, 5000, 40000, 300000, 1100000};
+  const Layout scalar = Layout::contiguous({});
+  for (int round = 0; round < 30 * rounds; ++round) {
+    const std::int64_t n = places[random_integer(0, 5)], many = counts[random_integer(0, 6)];
+    const DType dtype = n > 100000 ? DType::int16 : some_dtype();
+    const Dims shape = chance(0.5) ? Dims{many} : Dims{(many + 6) / 7, 7};
+    View index = random_view(chance(0.5) ? DType::int32 : DType::int64, shape, {false, chance(0.4)},
+                             Values::small);
+    const std::int64_t span = chance(0.5) ? n : std::min<std::int64_t>(n, random_integer(1, 40));
+    View target = random_view(dtype, {n}, {false, chance(0.4)}, Values::any);
+    Operand host_out = target.on_host(), device_out = target.on_device();
+    const std::int64_t stride = target.layout.strides[0], reach = (n - 1) * stride;
+    host_out.layout = device_out.layout = &scalar;
+    const OffsetRange range{std::min<std::int64_t>(reach, 0), std::max<std::int64_t>(reach, 0),
+                            std::max<std::int64_t>(std::abs(stride), 1)};
+    std::ostringstream what;
+    what << "the last of " << many << " among " << span << " of " << n << " places, " << dtype
+         << " by " << index.dtype << " " << text(index.layout);
+    for (int turn = 0; turn < 2; ++turn) {
+      set_integers(index, n - span, n - 1);
+      if (span == n) set_integers(index, -n, n - 1);
+      const View given = random_view(dtype, shape, {true, chance(0.4)}, Values::any);
+      if (chance(0.3)) {
+        View wrong = index;
+        wrong.device = cuda::allocate(std::int64_t(wrong.host.size()));
+        std::memset(wrong.on_host().data + itemsize(index.dtype) - 1, 0x7f, 1);
+        upload(wrong);
+        cuda::scatter_indexed(given.on_device(), wrong.on_device(), n, stride, device_out);
+        expect(!late_index_error().empty(), "bounds of " + what.str());
+      }
+      View offsets = random_view(DType::int64, shape, {false, true}, Values::small);
+      std::int64_t bad = 0;
+      set_integers(offsets, 0, 0);
+      cpu::accumulate_offsets(index.on_host(), n, stride, offsets.on_host(), &bad);
+      upload(offsets);
+      cpu::scatter(given.on_host(), offsets.on_host(), host_out);
+      if (chance(0.3)) {
+        cuda::scatter(given.on_device(), offsets.on_device(), range, device_out);
+      } else {
+        cuda::scatter_indexed(given.on_device(), index.on_device(), n, stride, device_out);
+      }
+      expect_same(target, what.str());
+    }
+  }
+  // So many operations that what they leave behind is cleared in between, to places that are few
+  // and many for 1500 indices.
+  for (const std::int64_t n : {1000, 20000}) {
+    View target = random_view(DType::float32, {n}, {false, true}, Values::any);
+    Operand host_out = target.on_host(), device_out = target.on_device();
+    host_out.layout = device_out.layout = &scalar;
+    View index = random_view(DType::int64, {1500}, {false, true}, Values::small);
+    for (int turn = 0; turn < 300; ++turn) {
+      set_integers(index, n - 1000, n - 1);
+      const View given = random_view(DType::float32, {1500}, {false, true}, Values::unit);
+      cpu::scatter(given.on_host(), index.on_host(), host_out);
+      cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
+      expect_same(target, "the last of equal places, many times");
+    }
+  }
+}
+
 }  // namespace
 
 void check_scans(int rounds) {
@@ -336,6 +401,7 @@ void check_indexing(int rounds) {
     expect_same(target, "scatter_indexed among many places");
   }
   check_columns(rounds);
+  check_winners(rounds);
 
   for (int round = 0; round < 40 * rounds; ++round) {
     const DType dtype = compute_dtype(some_dtype());
