@@ -86,21 +86,6 @@ __device__ __forceinline__ i64 locate_line(const ScanLoop& loop, u32 line, int s
 }
 
 template <class A>
-__device__ __forceinline__ void load_pack(const ScanLoop& loop, const char* p, int count,
-                                          A (&x)[elements_of_pack(sizeof(A))]) {
-  constexpr int E = elements_of_pack(sizeof(A));
-  if (count >= E) {
-    const auto pack = *reinterpret_cast<const Pack<A, E>*>(p);
-#pragma unroll
-    for (int i = 0; i < E; ++i) x[i] = pack.v[i];
-  } else {
-#pragma unroll
-    for (int i = 0; i < E; ++i) {
-      if (i < count) x[i] = *reinterpret_cast<const A*>(p + i * loop.in_step);
-    }
-  }
-}
-template <class A>
 __device__ __forceinline__ void store_pack(const ScanLoop& loop, char* p, int count,
                                            const A (&x)[elements_of_pack(sizeof(A))]) {
   constexpr int E = elements_of_pack(sizeof(A));
@@ -169,6 +154,35 @@ __device__ __forceinline__ void read_elements(const ScanLoop& loop, Place&& plac
     for (int p = 0; p < packs_of_thread; ++p) {
 #pragma unroll
       for (int i = 0; i < E; ++i) x[p][i] = element_of<A>(loop, raw[p][i]);
+    }
+  });
+}
+
+// x[p] = the pack at place(p, count), of which there are so many elements, no larger ones than A.
+template <class A, class Place>
+__device__ __forceinline__ void read_packs(const ScanLoop& loop, Place&& place, Part<A>& x) {
+  constexpr int E = elements_of_pack(sizeof(A));
+  for_input<A>(loop, [&](auto tag) {
+    using From = decltype(tag);
+    if constexpr (sizeof(From) > sizeof(A)) return;
+    Pack<From, E> raw[packs_of_thread] = {};
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+      int count;
+      const char* const from = place(p, count);
+      if (count >= E) {
+        raw[p] = *reinterpret_cast<const Pack<From, E>*>(from);
+      } else {
+#pragma unroll
+        for (int i = 0; i < E; ++i) {
+          if (i < count) raw[p].v[i] = reinterpret_cast<const From*>(from)[i];
+        }
+      }
+    }
+#pragma unroll
+    for (int p = 0; p < packs_of_thread; ++p) {
+#pragma unroll
+      for (int i = 0; i < E; ++i) x[p][i] = element_of<A>(loop, raw[p].v[i]);
     }
   });
 }
@@ -334,12 +348,14 @@ __global__ void __launch_bounds__(block_threads,
   };
   Part<A> x = {};
   if constexpr (Packed) {
-#pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
-      i64 offset = 0;
-      const int count = place(p, 0, loop.in_step, offset);
-      load_pack(loop, loop.in + offset, count, x[p]);
-    }
+    read_packs(
+        loop,
+        [&](int p, int& count) {
+          i64 offset = 0;
+          count = place(p, 0, loop.in_step, offset);
+          return loop.in + offset;
+        },
+        x);
   } else {
     const char* in[packs_of_thread];
     int count[packs_of_thread];
@@ -413,11 +429,14 @@ struct LineTile {
     int left;
     const char* const in = loop.in + place(turn, 0, loop.in_step, left);
     if constexpr (Packed) {
-#pragma unroll
-      for (int p = 0; p < packs_of_thread; ++p) {
-        const int e = p * warp_size * E;
-        load_pack(loop, in + e * loop.in_step, left - e, x[p]);
-      }
+      read_packs(
+          loop,
+          [&](int p, int& count) {
+            const int e = p * warp_size * E;
+            count = left - e;
+            return in + e * loop.in_step;
+          },
+          x);
     } else {
       read_elements(
           loop, [&](int p, int i) { return in + (p * E + i) * warp_size * loop.in_step; },
@@ -1194,8 +1213,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   loop.converts = converts;
   loop.in_size = in_size;
   loop.upper_bits = kind(in.dtype) == Kind::signed_ ? 8 * std::max(size - in_size, 0) : 0;
-  bool packed = !converts && in_step == 1 && out_step == 1 &&
-                is_aligned_to(loop.in, elements * size) && is_aligned_to(loop.out, elements * size);
+  // Loads of less than eight bytes cost more than those of neighbouring elements.
+  bool packed = in_step == 1 && out_step == 1 && in_size <= size && elements * in_size >= 8 &&
+                is_aligned_to(loop.in, elements * in_size) &&
+                is_aligned_to(loop.out, elements * size);
   loop.dims = kept.ndim();
   for (int d = 0; d < loop.dims; ++d) {
     const int from = loop.dims - 1 - d;
