@@ -278,26 +278,26 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
       each.c_next = result.strides[nd - 3];
     }
     const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
-    parallel_for((batches + per_chunk - 1) / per_chunk * chunks,
-                 batches * m * n * std::max<std::int64_t>(k / 2, 1), [&](std::int64_t c) {
-                   const std::int64_t row = c % chunks * rows_per_chunk;
-                   const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
-                   for (std::int64_t i = c / chunks * per_chunk; i < last;) {
-                     MatmulJob job = each;
-                     job.m = std::min(rows_per_chunk, m - row);
-                     job.count = std::min(last - i, line - i % line);
-                     for (std::int64_t k0 = 0; k0 < k; k0 += matmul_depth) {
-                       job.k = std::min(matmul_depth, k - k0);
-                       job.a = a_in.data + batch_offset(al, i) +
-                               (row * each.a_row + k0 * each.a_column) * size;
-                       job.b = b.data + batch_offset(rows, i) + k0 * each.b_row * size;
-                       job.c = out.data + batch_offset(result, i) + row * n * size;
-                       job.add = k0 > 0;
-                       kernel(job);
-                     }
-                     i += job.count;
-                   }
-                 });
+    // A product of few multiplications takes as long as reading and writing its rows.
+    const std::int64_t work = batches * m * std::max(n * k / 2, (n + k) * size);
+    parallel_for((batches + per_chunk - 1) / per_chunk * chunks, work, [&](std::int64_t c) {
+      const std::int64_t row = c % chunks * rows_per_chunk;
+      const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
+      for (std::int64_t i = c / chunks * per_chunk; i < last;) {
+        MatmulJob job = each;
+        job.m = std::min(rows_per_chunk, m - row);
+        job.count = std::min(last - i, line - i % line);
+        for (std::int64_t k0 = 0; k0 < k; k0 += matmul_depth) {
+          job.k = std::min(matmul_depth, k - k0);
+          job.a = a_in.data + batch_offset(al, i) + (row * each.a_row + k0 * each.a_column) * size;
+          job.b = b.data + batch_offset(rows, i) + k0 * each.b_row * size;
+          job.c = out.data + batch_offset(result, i) + row * n * size;
+          job.add = k0 > 0;
+          kernel(job);
+        }
+        i += job.count;
+      }
+    });
     return;
   }
   Array a_copy, b_copy;
