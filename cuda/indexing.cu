@@ -681,46 +681,66 @@ struct Source : Operand {
 
 // An assignment by indices: they find the places, which claim slots, the last ones first, and, once
 // all have, write. Operands are the indices, their positions, what is written, and the target.
+template <int E>
 __device__ __forceinline__ void claim_places(const Loop& loop, i64 n, const Owners& owners,
                                              u64 operation, u32* met) {
-  const u32 step = gridDim.x * block_threads;
-  for (u32 i = (gridDim.x - 1 - blockIdx.x) * block_threads + threadIdx.x; i < loop.count;
-       i += step) {
-    const Places<2, 1> place(loop, i);
-    const char* const index = loop.data[0] + place.offset[0][0];
-    const i64 to = normalised(index_at(index, loop.dtype[0]), loop.dtype[0], n);
-    if (to < 0) {
-      note_bad(index, loop.dtype[0], n, operation, met);
-      refused = operation;
+  const u32 step = gridDim.x * (block_threads * E);
+  for (u32 begin = (gridDim.x - 1 - blockIdx.x) * (block_threads * E) + threadIdx.x;
+       begin < loop.count; begin += step) {
+    const Places<2, E> place(loop, begin);
+    i64 to[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      to[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
     }
-    if (owners.kind == Owners::Slots::none) continue;
-    owners.claim(to, reinterpret_cast<i64>(loop.data[1]) + place.offset[0][1], to >= 0);
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      to[e] = normalised(to[e], loop.dtype[0], n);
+      if (to[e] < 0) {
+        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
+        refused = operation;
+      }
+      if (owners.kind == Owners::Slots::none) continue;
+      owners.claim(to[e], reinterpret_cast<i64>(loop.data[1]) + place.offset[e][1],
+                   place.exists[e] && to[e] >= 0);
+    }
   }
 }
-template <class M>
+template <class M, int E>
 __device__ __forceinline__ void write_places(const Loop& loop, i64 n, i64 stride,
                                              const Owners& owners, u64 operation) {
   if (*static_cast<volatile u64*>(&refused) == operation) return;
   const bool one_value = loop.access[2] == Access::value;
-  over_elements<1>(loop, [&](u32 i) {
-    const Places<4, 1> place(loop, i);
-    const i64(&offset)[4] = place.offset[0];
-    const i64 index = index_at(loop.data[0] + offset[0], loop.dtype[0]);
-    const M x = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[2])
-                                                      : loop.data[2] + offset[2]);
-    if (!owners.writes(reinterpret_cast<i64>(loop.data[1]) + offset[1])) return;
-    const i64 to = normalised(index, loop.dtype[0], n) * stride;
-    store_item<M>(loop.data[3] + offset[3] + to * i64(sizeof(M)), x);
+  over_elements<E>(loop, [&](u32 begin) {
+    const Places<4, E> place(loop, begin);
+    i64 to[E];
+    M x[E];
+    bool is_written[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      to[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+      is_written[e] = place.exists[e] &&
+                      owners.writes(reinterpret_cast<i64>(loop.data[1]) + place.offset[e][1]);
+      x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[2])
+                                                   : loop.data[2] + place.offset[e][2]);
+    }
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (!is_written[e]) continue;
+      const i64 at = normalised(to[e], loop.dtype[0], n) * stride;
+      store_item<M>(loop.data[3] + place.offset[e][3] + at * i64(sizeof(M)), x[e]);
+    }
   });
 }
+template <int E>
 __global__ void __launch_bounds__(block_threads)
     claim_at(const __grid_constant__ Loop loop, i64 n, Owners owners, u64 operation, u32* met) {
-  claim_places(loop, n, owners, operation, met);
+  claim_places<E>(loop, n, owners, operation, met);
 }
 template <class M>
 __global__ void __launch_bounds__(block_threads)
     write_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation) {
-  write_places<M>(loop, n, stride, owners, operation);
+  write_places<M, each>(loop, n, stride, owners, operation);
 }
 // Both, where all blocks are at work at the same time.
 constexpr int joint_blocks = 2;  // of a multiprocessor
@@ -728,13 +748,13 @@ template <class M>
 __global__ void __launch_bounds__(block_threads, joint_blocks)
     scatter_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation,
                u32* met) {
-  claim_places(loop, n, owners, operation, met);
+  claim_places<1>(loop, n, owners, operation, met);
   gridDim.x == 1 ? __syncthreads() : cooperative_groups::this_grid().sync();
-  write_places<M>(loop, n, stride, owners, operation);
+  write_places<M, 1>(loop, n, stride, owners, operation);
 }
 
-// What each place's slot says is written there. The kernel is launched while the one that claims
-// ends, where devices can.
+// What each place's slot says is written there. On devices that can the kernel is launched while
+// the one that claims ends, for which it waits.
 template <class M>
 __global__ void __launch_bounds__(block_threads)
     write_claimed(const u32* slots, u32 left, u32 n, const M* in, char* out, i64 stride,
@@ -903,6 +923,7 @@ struct Claims {
   Owners owners;
 
  private:
+  // Of more, claims are made faster in shared slots, which the cache holds.
   static constexpr u64 few_places = u64{1} << 22;
 
   static void* take(Kept& kept, Kept& own, u64 bytes, u64 values, u64 last, u64& left) {
@@ -966,7 +987,7 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   const Claims claims(count, {0, n - 1, 1}, false);
   const Owners& owners = claims.owners;
   const u64 operation = next_operation();
-  launch_over<1>(reinterpret_cast<const void*>(&claim_at), indexed.plan(), all, "scatter", n,
+  launch_over<1>(reinterpret_cast<const void*>(&claim_at<1>), indexed.plan(), all, "scatter", n,
                  owners, operation, bad_index_met());
   cudaLaunchAttribute early = {};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -976,9 +997,11 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   config.blockDim = block_threads;
   config.stream = stream();
   config.attrs = &early;
-  config.numAttrs = properties().major >= 9;
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);
+    cudaFuncAttributes kernel;
+    check(cudaFuncGetAttributes(&kernel, &write_claimed<M>), "scatter");
+    config.numAttrs = kernel.ptxVersion >= 90;  // else it would not wait
     check(cudaLaunchKernelEx(&config, &write_claimed<M>, static_cast<const u32*>(owners.slots),
                              static_cast<u32>(owners.left), static_cast<u32>(n),
                              reinterpret_cast<const M*>(from), out.data,
@@ -988,13 +1011,14 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   return true;
 }
 
-// An assignment by so many indices to places of which the cache does not hold the slots: sorted by
-// their places they write side by side, in half the time that claims take on an H100.
-constexpr std::int64_t least_sorted = std::int64_t{1} << 21;
+// An assignment by more indices than this to places of which the cache does not hold the slots:
+// sorted by their places they write side by side, in half the time that claims take on an H100.
+constexpr std::int64_t most_claimed = std::int64_t{1} << 20;
 bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                 const Operand& out) {
   const std::int64_t count = index.layout->size;
-  if (in.host_scalar || count < least_sorted || count > most_counted || n > std::int64_t{1} << 32) {
+  if (in.host_scalar || count <= most_claimed || count > most_counted ||
+      n > std::int64_t{1} << 32) {
     return false;
   }
   const Indexed indexed(index);
@@ -1076,10 +1100,15 @@ void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, st
       }
       cudaGetLastError();
     }
-    launch_over<1>(reinterpret_cast<const void*>(&claim_at), plan, all, "scatter", n, owners,
-                   operation, met);
-    launch_over<1>(reinterpret_cast<const void*>(&write_at<M>), plan, all, "scatter", n, stride,
-                   owners, operation);
+    if (in.host_scalar) {
+      launch_over(reinterpret_cast<const void*>(&claim_at<each>), plan, all, "scatter", n, owners,
+                  operation, met);
+    } else {
+      launch_over<1>(reinterpret_cast<const void*>(&claim_at<1>), plan, all, "scatter", n, owners,
+                     operation, met);
+    }
+    launch_over(reinterpret_cast<const void*>(&write_at<M>), plan, all, "scatter", n, stride,
+                owners, operation);
   });
 }
 
