@@ -21,6 +21,7 @@ namespace {
 // Heavy: more than a few instructions, so that one copy of it is enough. Converts: from any dtype.
 template <class F, int Arity, class First, class Rest, class R, bool Heavy, bool Converts = false>
 struct Operation {
+  using function = F;
   static constexpr int arity = Arity;
   static constexpr bool heavy = Heavy, converts = Converts;
   using first = First;
@@ -65,15 +66,15 @@ struct Convert {
 };
 
 // Packs, or elements, that a thread has in flight: enough to cover the latency of memory, no more
-// than sixteen elements, so that code stays small. Heavy operations gain more by the threads that
-// fewer registers leave room for: on an H100 functions of float32 took up to 6 % longer with two
-// packs, of float64 up to 3 %.
+// than sixteen elements, so that code stays small; with four packs those of float32 took up to 5 %
+// longer on an H100 where the caches hold the operands. Heavy operations gain more by the threads
+// that fewer registers leave room for: functions of float32 took up to 6 % longer with two packs,
+// of float64 up to 3 %.
 template <class O>
 inline constexpr int packs_in_flight = O::heavy       ? 1
                                        : O::has_words ? 2
                                        : O::lanes > 8 ? 1
-                                       : O::lanes > 4 ? 2
-                                                      : 4;
+                                                      : 2;
 // Elements of a pack of a heavy operation that are computed side by side: of those of four bytes
 // latency would keep it from the bandwidth.
 template <class O>
@@ -102,9 +103,14 @@ inline constexpr int least_resident_packs =
     has_small_blocks<O> && is_complex_heavy<O> ? 9 : least_resident<O>;
 
 // Those of four bytes read a pack ahead, too: that threads begin costs more than it costs others to
-// load or to compute.
+// load or to compute. Not these, whose registers leave room for fewer threads then: on an H100 they
+// took 2 to 11 % longer so, and the others 2 to 12 % less.
+template <class F, class... Others>
+inline constexpr bool is_one_of = (ops::same_type_v<F, Others> || ...);
 template <class O>
-inline constexpr bool takes_turns = has_small_blocks<O> && unrolled<O> > 1;
+inline constexpr bool takes_turns = has_small_blocks<O> && unrolled<O> > 1 &&
+                                    !is_one_of<typename O::function, ops::Cos, ops::Sin, ops::Cosh,
+                                               ops::Sinh, ops::Tanh, ops::Expm1>;
 
 // ---- packs --------------------------------------------------------------------------------------
 
