@@ -344,7 +344,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   // OpenBLAS runs products of up to 2^18 multiplications on one thread: those are spread over ours.
   if (batches > 1 && m * n * k <= (1 << 18)) {
     const std::int64_t group = std::max<std::int64_t>(1, 65536 / (m * n * k));
-    parallel_for((batches + group - 1) / group, batches * m * n * k * 2, [&](std::int64_t g) {
+    const std::int64_t work = batches * std::max(m * n * k * 2, (m * k + k * n + m * n) * size);
+    parallel_for((batches + group - 1) / group, work, [&](std::int64_t g) {
       for (std::int64_t i = g * group; i < std::min(batches, (g + 1) * group); ++i) one(i);
     });
   } else {
