@@ -845,7 +845,7 @@ def test_qr_of_huge_and_tiny_and_zero_columns():
     [
         *[(9, 9), (17, 17), (33, 40), (40, 33), (64, 64), (129, 127), (150, 3), (3, 150)],
         # no longer in the caches, and not of whole panels
-        *[(170, 170), (257, 257), (200, 150), (150, 200), (600, 33), (33, 600)],
+        *[(170, 170), (257, 257), (200, 150), (150, 200), (600, 33), (33, 600), (700, 9)],
     ],
 )
 def test_factors_of_awkward_matrices(m, n, dtype):

@@ -733,28 +733,32 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
   const std::int64_t elements = m * std::max(n, q_columns);
   const double cost = 2.0 * m * q_columns * k;
   if constexpr (!Lapack<T>::complex) {
-    const Reflections<T> reflections(fits_caches(m, std::max(n, q_columns)));
-    const std::int64_t stride = reflections.stride_for(n);
-    const std::int64_t q_stride = reflections.stride_for(q_columns);
-    const std::int64_t rows = w.add<T>(m * stride), left = w.add<T>(m * q_stride);
-    const std::int64_t room = w.add<T>(reflections.room_for(m, std::max(stride, q_stride)));
-    for_each_matrix(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
-      T *x = part<T>(memory, rows), *y = part<T>(memory, left), *tau = part<T>(memory, factors);
-      T* const free = part<T>(memory, room);
-      pack_filled(a, i, x, Order::rows, stride);
-      if (!reflections.kernel.has_usual_size(x, m * stride)) return by_lapack(memory, i);
-      reflections.triangularize(x, m, n, stride, tau, free);
-      std::fill(y, y + m * q_stride, T(0));
-      for (blas_int j = 0; j < q_columns; ++j) y[j * (q_stride + 1)] = T(1);
-      reflections.turn(x, stride, 1, k, 0, tau, y, m, q_columns, q_stride, true, free);
-      copy_rows(y, q_stride, m, q_columns, output<T>(q, i, m * q_columns), q_columns);
-      for (blas_int row = 1; row < r_rows; ++row) {
-        std::fill_n(x + row * stride, std::min(row, n), T(0));
-      }
-      copy_rows(x, stride, r_rows, n, output<T>(r, i, r_rows * n), n);
-      return true;
-    });
-    return;
+    const bool in_caches = fits_caches(m, std::max(n, q_columns));
+    // Long matrices of few columns would be filled up to many times their size.
+    if (in_caches || k >= Reflections<T>::panel) {
+      const Reflections<T> reflections(in_caches);
+      const std::int64_t stride = reflections.stride_for(n);
+      const std::int64_t q_stride = reflections.stride_for(q_columns);
+      const std::int64_t rows = w.add<T>(m * stride), left = w.add<T>(m * q_stride);
+      const std::int64_t room = w.add<T>(reflections.room_for(m, std::max(stride, q_stride)));
+      for_each_matrix(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
+        T *x = part<T>(memory, rows), *y = part<T>(memory, left), *tau = part<T>(memory, factors);
+        T* const free = part<T>(memory, room);
+        pack_filled(a, i, x, Order::rows, stride);
+        if (!reflections.kernel.has_usual_size(x, m * stride)) return by_lapack(memory, i);
+        reflections.triangularize(x, m, n, stride, tau, free);
+        std::fill(y, y + m * q_stride, T(0));
+        for (blas_int j = 0; j < q_columns; ++j) y[j * (q_stride + 1)] = T(1);
+        reflections.turn(x, stride, 1, k, 0, tau, y, m, q_columns, q_stride, true, free);
+        copy_rows(y, q_stride, m, q_columns, output<T>(q, i, m * q_columns), q_columns);
+        for (blas_int row = 1; row < r_rows; ++row) {
+          std::fill_n(x + row * stride, std::min(row, n), T(0));
+        }
+        copy_rows(x, stride, r_rows, n, output<T>(r, i, r_rows * n), n);
+        return true;
+      });
+      return;
+    }
   }
   for_each_matrix(a.count, elements, cost, w, by_lapack);
 }
@@ -1173,8 +1177,8 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
     }
   }
   if constexpr (!Lapack<T>::complex) {
-    // LAPACK brings matrices that are longer than this to a triangle first, and its vectors have
-    // other signs.
+    // LAPACK brings matrices that are longer than this to a triangle first, which takes less, and
+    // its vectors have other signs.
     const bool square = 6 * most < 11 * k;
     const bool in_caches = fits_caches(most, full ? most : k);
     if (square || (in_caches && !u)) {

@@ -14,8 +14,9 @@ ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
 }
 
 // For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of
-// the next page and a quarter as many of the one after it, none from p + end on. The hardware
-// fetches ahead within a page, but in several at once: one core reads memory half as fast again so.
+// the next page, counted from p, and a quarter as many of the one after it, unless they start at
+// p + end or later. The hardware fetches ahead within a page, but in several at once: one core
+// reads memory half as fast again so.
 ARRAYX_HD void fetch_pages(const char* p, std::int64_t at, std::int64_t bytes, std::int64_t end) {
   constexpr std::int64_t page = 4096;
   const std::int64_t place = at % page, next = at - place + page;
