@@ -855,12 +855,12 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
     return false;
   }
   Dims length(n, 1), order;
-  // Few rows side by side where they begin at lines. At pitches of many pages all rows meet in the
-  // same few sets of the caches: at 256 KiB, 128 rows run at a quarter of the speed of 32.
-  const bool meet = plan.stride[0][inner] * itemsize % 65536 == 0;
+  // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with 64
+  // of them, for caches and prefetchers lose their places. Where the output's do not begin at
+  // lines, those of another line are read as well.
   const bool at_lines = plan.stride[1][tile] * itemsize % line_bytes == 0;
-  const std::int64_t strip = !at_lines ? most_streamed_columns : meet ? 32 : 64;
-  length[inner] = std::min(std::max<std::int64_t>(line_bytes / itemsize, strip), plan.size[inner]);
+  const std::int64_t strip = std::max(line_bytes / itemsize, at_lines ? 32 : 48);
+  length[inner] = std::min(strip, plan.size[inner]);
   const std::int64_t piece = std::int64_t{1} << 20;  // bytes of a chunk, about
   length[tile] = std::min(plan.size[tile], piece / (length[inner] * itemsize));
   // In the order of the input's memory, but for the strips.

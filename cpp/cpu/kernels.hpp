@@ -55,7 +55,7 @@ using StreamTransposeKernel = void (*)(const char* in, std::int64_t in_column, c
                                        std::int64_t columns, bool first, std::int64_t beyond,
                                        const char* next);
 // Columns of one piece: that many rows of the input are read side by side.
-inline constexpr int most_streamed_columns = 128;
+inline constexpr int most_streamed_columns = 64;
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }
