@@ -222,6 +222,45 @@ def test_cholesky_factors(stack, upper):
     close(adjoint(factor) @ factor if upper else factor @ adjoint(factor), a, tolerance(a))
 
 
+# Around the rows of a block that is factored at once, whole vectors, and tiles of products.
+BLOCKS = [1, 9, 31, 32, 33, 63, 65, 96, 97, 129, 200, 321]
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [*BLOCKS, 1100])
+def test_cholesky_takes_a_matrix_in_blocks(n, dtype, upper):
+    a = random(np.random.default_rng(n), (2 if n < 1000 else 1, n, n), "float64")
+    a = (a @ adjoint(a) / n + np.eye(n)).astype(dtype)
+    below = np.tri(n, k=-1).astype(bool)
+    a[..., below if upper else below.T] = np.nan  # not read
+    factor = host(xp.linalg.cholesky(xp.asarray(a), upper=upper))
+    assert not factor[..., below if upper else below.T].any()
+    expected = np.linalg.cholesky((a if upper else adjoint(a)).astype("float64"), upper=True)
+    close(factor, (expected if upper else adjoint(expected)).astype(dtype), tolerance(a))
+    for layout in LAYOUTS[:-1]:
+        x = laid_out(a, layout)[0]
+        assert host(xp.linalg.cholesky(x, upper=upper)).tobytes() == factor.tobytes()
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("n", BLOCKS)
+def test_cholesky_names_the_matrix_that_a_late_pivot_shows(n, upper):
+    rng = np.random.default_rng(n)
+    factor = np.tril(random(rng, (n, n), "float64"), -1) / n + np.eye(n)
+    good = factor @ factor.T
+    words = r"matrix \(1,\) of x.* is not positive definite"
+    for k in sorted({0, 30, 31, 32, 33, 64, n // 2, n - 1} & set(range(n))):
+        values = [good[k, k] - 1.5, math.nan, math.inf, -math.inf]  # 0.5 less than has a root
+        for at, value in [(k, v) for v in values] + [(n - 1, math.nan), (n - 1, math.inf)]:
+            bad = good.copy()
+            bad[(k, at) if upper else (at, k)] = value
+            with pytest.raises(xp.linalg.LinAlgError, match=words):
+                xp.linalg.cholesky(xp.asarray(np.stack([good, bad])), upper=upper)
+    with pytest.raises(xp.linalg.LinAlgError, match="is not positive definite"):
+        xp.linalg.cholesky(xp.zeros((n, n)), upper=upper)
+
+
 @settings(max_examples=150, deadline=None)
 @given(stacks(), st.sampled_from(["reduced", "complete"]))
 def test_qr_factors(stack, mode):
@@ -721,7 +760,9 @@ for n, count in ((3, 5000), (40, 60), (150, 20)):
         for part in r if isinstance(r, tuple) else (r,):
             digest.update(np.asarray(part).tobytes())
 x = xp.asarray(np.random.default_rng(7).standard_normal((300, 300)))
-for r in (xp.linalg.inv(x), xp.linalg.slogdet(x).logabsdet, xp.linalg.solve(x, x[:, :2])):
+square = xp.asarray(np.tri(600) @ np.tri(600).T + np.eye(600))
+for r in (xp.linalg.inv(x), xp.linalg.slogdet(x).logabsdet, xp.linalg.solve(x, x[:, :2]),
+          xp.linalg.cholesky(square)):
     digest.update(np.asarray(r).tobytes())
 print(digest.hexdigest())
 """

@@ -78,8 +78,8 @@ const Lapack<T>& lapack() {
       find(f.getrf, (letter + "getrf_").c_str());
       find(f.getrs, (letter + "getrs_").c_str());
       find(f.getri, (letter + "getri_").c_str());
+      find(f.potrf, (letter + "potrf_").c_str());
     }
-    find(f.potrf, (letter + "potrf_").c_str());
     find(f.gelqf, (letter + "gelqf_").c_str());
     find(f.unglq, (letter + (complex ? "unglq_" : "orglq_")).c_str());
     find(f.heevd, (letter + (complex ? "heevd_" : "syevd_")).c_str());

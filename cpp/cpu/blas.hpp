@@ -70,12 +70,12 @@ struct Lapack {
   template <class... Args>
   using Routine = void (*)(Args...);
 
-  // Null for real T: the LU factors of real matrices are lu.hpp's.
+  // Null for real T: the LU and Cholesky factors of real matrices are factors.hpp's.
   Routine<Int, Int, T*, Int, blas_int*, blas_int*> getrf{};
   Routine<Text, Int, Int, const T*, Int, const blas_int*, T*, Int, blas_int*, std::size_t> getrs{};
   Routine<Int, T*, Int, const blas_int*, T*, Int, blas_int*> getri{};
+  Routine<Text, Int, T*, Int, blas_int*, std::size_t> potrf{};
 
-  Routine<Text, Int, T*, Int, blas_int*, std::size_t> potrf;
   Routine<Int, Int, T*, Int, T*, T*, Int, blas_int*> gelqf;
   Routine<Int, Int, Int, T*, Int, const T*, T*, Int, blas_int*> unglq;  // orglq
   std::conditional_t<

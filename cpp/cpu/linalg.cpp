@@ -4,7 +4,7 @@
 // rows straight into the outputs), column-major elsewhere. Small matrices are spread over our
 // threads; of the smallest, which are solved, inverted or factored faster than LAPACK is called,
 // several are done at once by kernels of our own. Real matrices of any size are solved and inverted
-// by lu.hpp, and reflected by reflections.hpp.
+// by factors.hpp, and reflected by reflections.hpp.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -18,9 +18,9 @@
 
 #include "blas.hpp"
 #include "engine.hpp"
+#include "factors.hpp"
 #include "kernels.hpp"
 #include "kernels/small_matrices.hpp"
-#include "lu.hpp"
 #include "parallel.hpp"
 #include "reflections.hpp"
 
@@ -121,6 +121,55 @@ void unpack(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
   pack(reinterpret_cast<const char*>(from), rows, columns, 1, rows, to, Order::rows);
 }
 
+// body(first, last) for bands of the rows of n × n numbers, on our threads.
+template <class T, class Body>
+void for_bands(std::int64_t n, const Body& body) {
+  constexpr std::int64_t band = 32, size = sizeof(T);
+  parallel_for((n + band - 1) / band, n * n * size,
+               [&](std::int64_t i) { body(i * band, std::min(n, (i + 1) * band)); });
+}
+
+// The upper triangle of a square matrix, or its lower one transposed, to rows that are filled up
+// with zeros; but for a few numbers beside the diagonal the other triangle is not read.
+template <class T>
+void pack_upper(const Stack& x, std::int64_t i, T* to, std::int64_t leading, bool transposed) {
+  constexpr std::int64_t size = sizeof(T);
+  const char* const from = x.at(i);
+  const std::int64_t n = x.rows;
+  Strides2D strides{x.row_stride * size, x.column_stride * size};
+  if (transposed) std::swap(strides.row, strides.column);
+  for_bands<T>(n, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t r = first; r < last; ++r) {
+      std::fill(to + r * leading, to + r * leading + first, T(0));
+      std::fill(to + r * leading + n, to + (r + 1) * leading, T(0));
+    }
+    kernels().copy[item_class(size)](from + first * (strides.row + strides.column), strides,
+                                     reinterpret_cast<char*>(to + first * (leading + 1)),
+                                     {leading * size, size}, last - first, n - first);
+  });
+}
+
+// And back, or its transposed, between zeros and without gaps.
+template <class T>
+void unpack_upper(const T* from, std::int64_t n, std::int64_t leading, T* to, bool transposed) {
+  constexpr std::int64_t size = sizeof(T);
+  const CopyKernel kernel = kernels().copy[item_class(size)];
+  for_bands<T>(n, [&](std::int64_t first, std::int64_t last) {
+    if (transposed) {
+      kernel(reinterpret_cast<const char*>(from + first), {size, leading * size},
+             reinterpret_cast<char*>(to + first * n), {n * size, size}, last - first, last);
+    } else {
+      kernel(reinterpret_cast<const char*>(from + first * (leading + 1)), {leading * size, size},
+             reinterpret_cast<char*>(to + first * (n + 1)), {n * size, size}, last - first,
+             n - first);
+    }
+    for (std::int64_t r = first; r < last; ++r) {
+      T* const row = to + r * n;
+      std::fill(transposed ? row + r + 1 : row, transposed ? row + n : row + r, T(0));
+    }
+  });
+}
+
 template <class T>
 T* output(const Operand& x, std::int64_t i, std::int64_t items) {
   return reinterpret_cast<T*>(x.data) + i * items;
@@ -199,8 +248,8 @@ std::int64_t in_groups(std::int64_t count, double work, const Workspace& workspa
   return failed == count ? -1 : failed.load();
 }
 
-// The same, where body spreads one matrix over threads itself, by OpenBLAS's LAPACK or by lu.hpp.
-// `elements` are those of one matrix. Which way is taken depends on the shapes alone.
+// The same, where body spreads one matrix over threads itself, by OpenBLAS's LAPACK or by
+// factors.hpp. `elements` are those of one matrix. Which way is taken depends on the shapes alone.
 template <class Body>
 std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double work,
                              const Workspace& workspace, const Body& body) {
@@ -379,7 +428,7 @@ std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const 
   }
   Workspace w;
   if constexpr (!Lapack<T>::complex) {
-    using Lu = RowMajorLu<T>;
+    using Lu = RowMajorFactors<T>;
     const std::int64_t stride = Lu::stride_for(n), b_stride = Lu::stride_for(k);
     const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
     const std::int64_t sides = w.add<T>(k > 1 ? n * b_stride : 0);
@@ -390,7 +439,7 @@ std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const 
                              Lu lu(part<T>(memory, matrix), n, stride,
                                    part<std::int64_t>(memory, pivots));
                              pack_filled(a, i, lu.a, Order::rows, stride);
-                             lu.factor();
+                             lu.factor_lu();
                              if (lu.singular()) return false;
                              pack_filled(b, i, x, Order::rows, k > 1 ? b_stride : 1);
                              lu.exchange_rows(x, k > 1 ? b_stride : 1);
@@ -435,7 +484,7 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
   }
   Workspace w;
   if constexpr (!Lapack<T>::complex) {
-    using Lu = RowMajorLu<T>;
+    using Lu = RowMajorFactors<T>;
     const std::int64_t stride = Lu::stride_for(n);
     const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
     const std::int64_t sides = w.add<T>(n * stride), order = w.add<std::int64_t>(n);
@@ -443,7 +492,7 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
       T *x = part<T>(memory, sides), *result = output<T>(out, i, n * n);
       Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
       pack_filled(a, i, lu.a, Order::rows, stride);
-      lu.factor();
+      lu.factor_lu();
       if (lu.singular()) return false;
       std::fill(x, x + n * stride, T(0));
       for (blas_int j = 0; j < n; ++j) x[j * (stride + 1)] = T(1);
@@ -580,13 +629,13 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
     return;
   }
   if constexpr (!Lapack<T>::complex) {
-    using Lu = RowMajorLu<T>;
+    using Lu = RowMajorFactors<T>;
     const std::int64_t stride = Lu::stride_for(n);
     const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
     for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
       Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
       pack_filled(a, i, lu.a, Order::rows, stride);
-      lu.factor();
+      lu.factor_lu();
       bool odd = false;
       for (blas_int j = 0; j < n; ++j) odd ^= lu.pivots[j] != j;
       write(i, [&](blas_int j) { return lu.a[j * (stride + 1)]; }, odd);
@@ -640,29 +689,43 @@ std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool uppe
           return failed;
         });
   }
-  const Lapack<T>& f = lapack<T>();
-  return for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 6), Workspace{},
-                         [&](char*, std::int64_t i) {
-                           T* factor = output<T>(out, i, n * n);
-                           pack(a, i, factor, Order::rows);
-                           for (blas_int row = 0; row < n; ++row) {
-                             const bool finite = upper ? all_finite(factor + row * n + row, n - row)
-                                                       : all_finite(factor + row * n, row + 1);
-                             if (!finite) return false;
-                           }
-                           blas_int info = 0;
-                           f.potrf(upper ? "L" : "U", &n, factor, &n, &info, 1);
-                           if (info != 0) return false;
-                           for (blas_int row = 0; row < n; ++row) {
-                             T* line = factor + row * n;
-                             if (upper) {
-                               std::fill(line, line + row, T(0));
-                             } else {
-                               std::fill(line + row + 1, line + n, T(0));
-                             }
-                           }
-                           return true;
-                         });
+  const double work = 1.0 * n * n * (n / 6);
+  if constexpr (!Lapack<T>::complex) {
+    using Factors = RowMajorFactors<T>;
+    const std::int64_t stride = Factors::stride_for(n);
+    Workspace w;
+    const std::int64_t matrix = w.add<T>(n * stride);
+    return for_each_matrix(a.count, n * n, work, w, [&](char* memory, std::int64_t i) {
+      Factors factors(part<T>(memory, matrix), n, stride);
+      pack_upper(a, i, factors.a, stride, !upper);
+      if (!factors.factor_cholesky()) return false;
+      unpack_upper(factors.a, n, stride, output<T>(out, i, n * n), !upper);
+      return true;
+    });
+  } else {
+    const Lapack<T>& f = lapack<T>();
+    return for_each_matrix(a.count, n * n, work, Workspace{}, [&](char*, std::int64_t i) {
+      T* factor = output<T>(out, i, n * n);
+      pack(a, i, factor, Order::rows);
+      for (blas_int row = 0; row < n; ++row) {
+        const bool finite = upper ? all_finite(factor + row * n + row, n - row)
+                                  : all_finite(factor + row * n, row + 1);
+        if (!finite) return false;
+      }
+      blas_int info = 0;
+      f.potrf(upper ? "L" : "U", &n, factor, &n, &info, 1);
+      if (info != 0) return false;
+      for (blas_int row = 0; row < n; ++row) {
+        T* line = factor + row * n;
+        if (upper) {
+          std::fill(line, line + row, T(0));
+        } else {
+          std::fill(line + row + 1, line + n, T(0));
+        }
+      }
+      return true;
+    });
+  }
 }
 
 // Row-major A is column-major transpose(A) = L Q, hence A = transpose(Q) transpose(L): LAPACK's LQ

@@ -50,12 +50,38 @@ void eliminate_columns(void* a_data, std::int64_t rows, std::int64_t stride, std
 }
 
 template <class V>
-void substitute(const void* a_data, std::int64_t a_stride, std::int64_t n, bool upper, void* b_data,
-                std::int64_t b_stride, std::int64_t columns) {
+bool cholesky_one(void* a_data, std::int64_t n, std::int64_t stride) {
+  using T = ops::scalar_t<V>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes;
+  T* const a = static_cast<T*>(a_data);
+  for (i64 j = 0; j < n; ++j) {
+    T* const row = a + j * stride;
+    const T square = row[j];
+    if (!(square > 0 && ops::is_finite(square))) return false;
+    const T root = ops::sqrt(square);
+    const V inverse(1 / root);
+    for (i64 c = j / lanes * lanes; c < n; c += lanes) (V::load(row + c) * inverse).store(row + c);
+    row[j] = root;
+    for (i64 i = j + 1; i < n; ++i) {
+      const V weight(-row[i]);
+      T* const to = a + i * stride;
+      for (i64 c = i / lanes * lanes; c < n; c += lanes) {
+        mul_add(weight, V::load(row + c), V::load(to + c)).store(to + c);
+      }
+    }
+  }
+  return true;
+}
+
+template <class V>
+void substitute(const void* a_data, std::int64_t a_stride, std::int64_t n, Triangle triangle,
+                void* b_data, std::int64_t b_stride, std::int64_t columns) {
   using T = ops::scalar_t<V>;
   constexpr int lanes = ops::lane_traits<V>::lanes;
   const T* const a = static_cast<const T*>(a_data);
   T* const b = static_cast<T*>(b_data);
+  const bool upper = triangle == Triangle::upper, turned = triangle == Triangle::turned_upper;
+  const i64 a_row = turned ? 1 : a_stride, a_column = turned ? a_stride : 1;
   for_vectors<V>(0, columns, [&]<int count>(i64 begin) __attribute__((always_inline)) {
     for (i64 step = 0; step < n; ++step) {
       const i64 i = upper ? n - 1 - step : step;
@@ -64,15 +90,18 @@ void substitute(const void* a_data, std::int64_t a_stride, std::int64_t n, bool 
       ARRAYX_UNROLL
       for (int c = 0; c < count; ++c) x[c] = V::load(row + c * lanes);
       for (i64 j = upper ? i + 1 : 0; j < (upper ? n : i); ++j) {
-        const V weight(-a[i * a_stride + j]);
+        const V weight(-a[i * a_row + j * a_column]);
         ARRAYX_UNROLL
         for (int c = 0; c < count; ++c) {
           x[c] = mul_add(weight, V::load(b + j * b_stride + begin + c * lanes), x[c]);
         }
       }
-      const V diagonal(upper ? a[i * a_stride + i] : T(1));
+      const T diagonal = a[i * (a_stride + 1)];
+      const V divisor(upper ? diagonal : T(1)), factor(turned ? 1 / diagonal : T(1));
       ARRAYX_UNROLL
-      for (int c = 0; c < count; ++c) (upper ? x[c] / diagonal : x[c]).store(row + c * lanes);
+      for (int c = 0; c < count; ++c) {
+        (upper ? x[c] / divisor : x[c] * factor).store(row + c * lanes);
+      }
     }
   });
 }

@@ -556,6 +556,7 @@ constexpr SmallMatrixKernels make_kernels() {
           &row_products<V>,
           &symmetric_products<V>,
           &eliminate_columns<V>,
+          &cholesky_one<V>,
           &substitute<V>,
           &substitute_one<V>};
 }

@@ -13,6 +13,11 @@ namespace arrayx::cpu {
 
 inline constexpr std::int64_t most_small_rows = 32;
 
+// A triangle of a matrix: the upper one; the lower one with ones on its diagonal; or the upper one,
+// turned into a lower one, by whose diagonal is divided as a product with its inverse: that of a
+// Cholesky factor has one.
+enum class Triangle { upper, unit_lower, turned_upper };
+
 struct SmallMatrixKernels {
   int lanes;
   // Gaussian elimination with partial pivoting of n × n matrices, and of n × k ones beside them:
@@ -87,10 +92,13 @@ struct SmallMatrixKernels {
   // exchanged, j and pivots[j] in turn.
   void (*eliminate_columns)(void* a, std::int64_t rows, std::int64_t stride, std::int64_t first,
                             std::int64_t columns, std::int64_t* pivots);
-  // b, of whole vectors, becomes the x of a x = b, where a is the upper triangle of n × n numbers,
-  // or the lower one with ones on its diagonal. substitute_one has one column, contiguous.
-  void (*substitute)(const void* a, std::int64_t a_stride, std::int64_t n, bool upper, void* b,
-                     std::int64_t b_stride, std::int64_t columns);
+  // The upper triangle of the symmetric n × n matrix, of which nothing else is read, becomes the U
+  // of transpose(U) U; what is below it is lost. False where the matrix is not positive definite.
+  bool (*cholesky_one)(void* a, std::int64_t n, std::int64_t stride);
+  // b, of whole vectors, becomes the x of a x = b, where a is a triangle of n × n numbers.
+  // substitute_one has one column, contiguous, and an upper triangle or a unit lower one.
+  void (*substitute)(const void* a, std::int64_t a_stride, std::int64_t n, Triangle triangle,
+                     void* b, std::int64_t b_stride, std::int64_t columns);
   void (*substitute_one)(const void* a, std::int64_t stride, std::int64_t n, bool upper, void* x);
 };
 

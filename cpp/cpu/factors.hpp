@@ -1,6 +1,8 @@
-// LU factors of a row-major real matrix and what is solved by them, each by halves: most of the
-// work is then in products. (Toledo, "Locality of reference in LU decomposition with partial
-// pivoting", 1997.) OpenBLAS's own factors take twice as long, for its triangular solutions do.
+// LU and Cholesky factors of a row-major real matrix and what is solved by them, each by halves:
+// most of the work is then in products. (Toledo, "Locality of reference in LU decomposition with
+// partial pivoting", 1997.) OpenBLAS's own LU factors take twice as long, for its triangular
+// solutions do, and its Cholesky factors hundreds of times as long where other programs keep the
+// cores busy: its threads wait for each other at every step.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +17,9 @@
 namespace arrayx::cpu {
 
 template <class T>
-struct RowMajorLu {
+struct RowMajorFactors {
   // Items of a cache line: rows are of whole ones, and halves.
-  static constexpr std::int64_t line = 64 / sizeof(T);
+  static constexpr std::int64_t size = sizeof(T), line = 64 / size;
   // Triangles of no more rows are solved by a kernel.
   static constexpr std::int64_t leaf = 32;
 
@@ -33,11 +35,13 @@ struct RowMajorLu {
       *cpu::kernels().small_matrices[std::is_same_v<T, float> ? 0 : 1];
   const OneBlasThread limit{};  // products are spread over our threads
 
-  RowMajorLu(T* matrix, std::int64_t rows, std::int64_t leading, std::int64_t* exchanges)
+  RowMajorFactors(T* matrix, std::int64_t rows, std::int64_t leading,
+                  std::int64_t* exchanges = nullptr)
       : a(matrix), n(rows), stride(leading), pivots(exchanges) {}
 
-  void factor() {
-    if (n > 0) factor(0, n);
+  // a becomes L, whose diagonal of ones is left out, and U.
+  void factor_lu() {
+    if (n > 0) factor_lu(0, n);
   }
   bool singular() const {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -64,9 +68,13 @@ struct RowMajorLu {
   // The inverse of L for the identity b.
   void invert_lower(T* b, std::int64_t b_stride) const { solve(false, 0, n, b, b_stride, n, true); }
 
+  // The upper triangle of a symmetric matrix becomes the U of transpose(U) U; what is below it is
+  // lost. False where the matrix is not positive definite.
+  bool factor_cholesky() { return factor_cholesky(0, n); }
+
  private:
   // Columns start … end - 1, from row `start` on.
-  void factor(std::int64_t start, std::int64_t end) {
+  void factor_lu(std::int64_t start, std::int64_t end) {
     if (end - start <= line) {
       kernel.eliminate_columns(a + start * stride, n - start, stride, start, end - start,
                                pivots + start);
@@ -74,12 +82,12 @@ struct RowMajorLu {
       return;
     }
     const std::int64_t middle = half(start, end, line);
-    factor(start, middle);
+    factor_lu(start, middle);
     T* const right = a + start * stride + middle;
     solve(false, start, middle, right, stride, end - middle, false);
     subtract(middle, n, start, middle, right, stride, a + middle * stride + middle, stride,
              end - middle);
-    factor(middle, end);
+    factor_lu(middle, end);
   }
 
   static std::int64_t half(std::int64_t start, std::int64_t end, std::int64_t unit) {
@@ -90,14 +98,8 @@ struct RowMajorLu {
   void solve(bool upper, std::int64_t start, std::int64_t end, T* b, std::int64_t b_stride,
              std::int64_t columns, bool triangular) const {
     if (end - start <= leaf) {
-      const std::int64_t used = triangular ? end : columns, chunk = 8 * line, size = sizeof(T);
-      parallel_for((used + chunk - 1) / chunk, (end - start) * (end - start) * used * size / 8,
-                   [&](std::int64_t i) {
-                     const std::int64_t width = std::min(chunk, used - i * chunk);
-                     kernel.substitute(a + start * stride + start, stride, end - start, upper,
-                                       b + i * chunk, b_stride,
-                                       (width + kernel.lanes - 1) / kernel.lanes * kernel.lanes);
-                   });
+      substitute(start, end, upper ? Triangle::upper : Triangle::unit_lower, b, b_stride,
+                 triangular ? end : columns);
       return;
     }
     const std::int64_t middle = half(start, end, leaf);
@@ -112,6 +114,18 @@ struct RowMajorLu {
                triangular ? middle : columns);
       solve(false, middle, end, below, b_stride, columns, triangular);
     }
+  }
+
+  // By the triangle of so few rows.
+  void substitute(std::int64_t start, std::int64_t end, Triangle triangle, T* b,
+                  std::int64_t b_stride, std::int64_t columns) const {
+    const std::int64_t chunk = 8 * line, rows = end - start;
+    parallel_for(
+        (columns + chunk - 1) / chunk, rows * rows * columns * size / 8, [&](std::int64_t i) {
+          const std::int64_t width = std::min(chunk, columns - i * chunk);
+          kernel.substitute(a + start * (stride + 1), stride, rows, triangle, b + i * chunk,
+                            b_stride, (width + kernel.lanes - 1) / kernel.lanes * kernel.lanes);
+        });
   }
 
   // c -= a[top … bottom - 1, left … right - 1] b
@@ -133,6 +147,55 @@ struct RowMajorLu {
     }
     multiply<T>(no_transpose, rows, columns, inner, T(-1), x, stride, b, b_stride, T(1), c,
                 c_stride);
+  }
+
+  // Rows start … end - 1 of U, with all of their columns.
+  bool factor_cholesky(std::int64_t start, std::int64_t end) {
+    if (end - start <= leaf) {
+      T* const block = a + start * (stride + 1);
+      if (!kernel.cholesky_one(block, end - start, stride)) return false;
+      substitute(start, end, Triangle::turned_upper, block + (end - start), stride, n - end);
+      return true;
+    }
+    const std::int64_t middle = half(start, end, leaf);
+    if (!factor_cholesky(start, middle)) return false;
+    subtract_square(start, middle, end);
+    return factor_cholesky(middle, end);
+  }
+
+  // Rows middle … end - 1 of what is symmetric, from the diagonal on, less transpose(x) x of the
+  // rows x from `start` on: in square tiles, as large as leaves some for each thread.
+  void subtract_square(std::int64_t start, std::int64_t middle, std::int64_t end) const {
+    const std::int64_t side = std::clamp<std::int64_t>((end - middle) / 4 / 64 * 64, 64, 256);
+    const std::int64_t bands = (end - middle + side - 1) / side, inner = middle - start;
+    const std::int64_t across = (n - middle + side - 1) / side;
+    const std::int64_t count = bands * across - bands * (bands - 1) / 2;
+    const T* const x = a + start * stride;
+    parallel_for(count, (end - middle) * (n - (middle + end) / 2) * inner * size / 8,
+                 [&](std::int64_t i) {
+                   std::int64_t band = 0;
+                   for (; i >= across - band; ++band) i -= across - band;
+                   const std::int64_t row = middle + band * side, column = row + i * side;
+                   const std::int64_t rows = std::min(side, end - row);
+                   const std::int64_t columns = std::min(side, n - column);
+                   T* const to = a + row * stride + column;
+                   // Of the smallest squares OpenBLAS has the whole sooner than a triangle.
+                   if (row == column && rows == columns && rows > 64) {
+                     const Blas& f = blas();
+                     const auto syrk = [&](auto function) {
+                       function(row_major, upper, transpose, rows, inner, T(-1), x + row, stride,
+                                T(1), to, stride);
+                     };
+                     if constexpr (std::is_same_v<T, float>) {
+                       syrk(f.ssyrk);
+                     } else {
+                       syrk(f.dsyrk);
+                     }
+                   } else {
+                     multiply<T>(transpose, rows, columns, inner, T(-1), x + row, stride,
+                                 x + column, stride, T(1), to, stride);
+                   }
+                 });
   }
 };
 
