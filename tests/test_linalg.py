@@ -762,7 +762,9 @@ for n, count in ((3, 5000), (40, 60), (150, 20)):
 x = xp.asarray(np.random.default_rng(7).standard_normal((300, 300)))
 square = xp.asarray(np.tri(600) @ np.tri(600).T + np.eye(600))
 for r in (xp.linalg.inv(x), xp.linalg.slogdet(x).logabsdet, xp.linalg.solve(x, x[:, :2]),
-          xp.linalg.cholesky(square)):
+          xp.linalg.cholesky(square), *xp.linalg.eigh(x), *xp.linalg.svd(x), *xp.linalg.eig(x),
+          *xp.linalg.svd(x[:, :100]), *xp.linalg.qr(xp.reshape(x, (5000, 18))),
+          xp.linalg.eigvals(x + 1j * xp.matrix_transpose(x))):
     digest.update(np.asarray(r).tobytes())
 print(digest.hexdigest())
 """

@@ -2,7 +2,7 @@
 // most of the work is then in products. (Toledo, "Locality of reference in LU decomposition with
 // partial pivoting", 1997.) OpenBLAS's own LU factors take twice as long, for its triangular
 // solutions do, and its Cholesky factors hundreds of times as long where other programs keep the
-// cores busy: its threads wait for each other at every step.
+// cores busy: its threads wait for each other at every step. Callers hold a OneBlasThread.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,6 @@ struct RowMajorFactors {
   std::int64_t* pivots;  // for each row the one, from there on, that it is exchanged with
   const SmallMatrixKernels& kernel =
       *cpu::kernels().small_matrices[std::is_same_v<T, float> ? 0 : 1];
-  const OneBlasThread limit{};  // products are spread over our threads
 
   RowMajorFactors(T* matrix, std::int64_t rows, std::int64_t leading,
                   std::int64_t* exchanges = nullptr)

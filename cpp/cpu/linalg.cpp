@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "blas.hpp"
@@ -248,26 +249,27 @@ std::int64_t in_groups(std::int64_t count, double work, const Workspace& workspa
   return failed == count ? -1 : failed.load();
 }
 
-// The same, where body spreads one matrix over threads itself, by OpenBLAS's LAPACK or by
-// factors.hpp. `elements` are those of one matrix. Which way is taken depends on the shapes alone.
-template <class Body>
+// The same, where body spreads one matrix over threads itself, by OpenBLAS's LAPACK or, of real
+// numbers, by factors.hpp and reflections.hpp. `elements` are those of one matrix. Which way is
+// taken depends on the shapes alone.
+template <class T, class Body>
 std::int64_t for_each_matrix(std::int64_t count, std::int64_t elements, double work,
                              const Workspace& workspace, const Body& body) {
   if (count <= 0) return -1;
   // Small ones gain little by threads within (OpenBLAS's own getrf starts to use them at 200 x
-  // 200), and with OpenBLAS's lose a thousandfold where other programs keep the cores busy, since
-  // those threads wait for each other in every product. Few large ones are left to the body; a
-  // stack of 16 keeps more of our threads busy.
-  const bool small = elements <= 200 * 200;
-  if (!small && (count < 16 || elements > 512 * 512)) {
-    const StorageRef memory = allocate(workspace.bytes);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!body(static_cast<char*>(memory->data), i)) return i;
-    }
-    return -1;
+  // 200). Few large ones are left to the body; a stack of 16 keeps more of our threads busy.
+  const bool large = elements > 200 * 200 && (count < 16 || elements > 512 * 512);
+  // OpenBLAS's threads wait for each other in every product, ten to a thousand times as long where
+  // other programs keep the cores busy, and results depend on their number. Complex matrices have
+  // no others, and take twice as long without.
+  std::optional<OneBlasThread> limit;
+  if (!large || !Lapack<T>::complex) limit.emplace();
+  if (!large) return in_groups(count, work, workspace, body);
+  const StorageRef memory = allocate(workspace.bytes);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!body(static_cast<char*>(memory->data), i)) return i;
   }
-  const OneBlasThread limit;
-  return in_groups(count, work, workspace, body);
+  return -1;
 }
 
 // The size of a workspace from LAPACK's answer to a query, which a float32 may have rounded down.
@@ -432,45 +434,45 @@ std::int64_t solve_as(const Operand& a_operand, const Operand& b_operand, const 
     const std::int64_t stride = Lu::stride_for(n), b_stride = Lu::stride_for(k);
     const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
     const std::int64_t sides = w.add<T>(k > 1 ? n * b_stride : 0);
-    return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
-                           [&](char* memory, std::int64_t i) {
-                             T* result = output<T>(out, i, n * k);
-                             T* x = k > 1 ? part<T>(memory, sides) : result;
-                             Lu lu(part<T>(memory, matrix), n, stride,
-                                   part<std::int64_t>(memory, pivots));
-                             pack_filled(a, i, lu.a, Order::rows, stride);
-                             lu.factor_lu();
-                             if (lu.singular()) return false;
-                             pack_filled(b, i, x, Order::rows, k > 1 ? b_stride : 1);
-                             lu.exchange_rows(x, k > 1 ? b_stride : 1);
-                             if (k > 1) {
-                               lu.solve(false, x, b_stride, k);
-                               lu.solve(true, x, b_stride, k);
-                               copy_rows(x, b_stride, n, k, result, k);
-                             } else {
-                               lu.solve_one(x);
-                             }
-                             return true;
-                           });
+    return for_each_matrix<T>(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
+                              [&](char* memory, std::int64_t i) {
+                                T* result = output<T>(out, i, n * k);
+                                T* x = k > 1 ? part<T>(memory, sides) : result;
+                                Lu lu(part<T>(memory, matrix), n, stride,
+                                      part<std::int64_t>(memory, pivots));
+                                pack_filled(a, i, lu.a, Order::rows, stride);
+                                lu.factor_lu();
+                                if (lu.singular()) return false;
+                                pack_filled(b, i, x, Order::rows, k > 1 ? b_stride : 1);
+                                lu.exchange_rows(x, k > 1 ? b_stride : 1);
+                                if (k > 1) {
+                                  lu.solve(false, x, b_stride, k);
+                                  lu.solve(true, x, b_stride, k);
+                                  copy_rows(x, b_stride, n, k, result, k);
+                                } else {
+                                  lu.solve_one(x);
+                                }
+                                return true;
+                              });
   } else {
     const Lapack<T>& f = lapack<T>();
     const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
     const std::int64_t sides = w.add<T>(k > 1 ? n * k : 0);
-    return for_each_matrix(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
-                           [&](char* memory, std::int64_t i) {
-                             T* lu = part<T>(memory, matrix);
-                             T* result = output<T>(out, i, n * k);
-                             T* x = k > 1 ? part<T>(memory, sides) : result;
-                             blas_int* pivot = part<blas_int>(memory, pivots);
-                             blas_int info = 0;
-                             pack(a, i, lu, Order::columns);
-                             pack(b, i, x, Order::columns);
-                             f.getrf(&n, &n, lu, &n, pivot, &info);
-                             if (info != 0) return false;
-                             f.getrs("N", &n, &k, lu, &n, pivot, x, &n, &info, 1);
-                             if (k > 1) unpack(x, n, k, result);
-                             return true;
-                           });
+    return for_each_matrix<T>(a.count, std::max(n * n, n * k), 1.0 * n * n * (n / 3 + k), w,
+                              [&](char* memory, std::int64_t i) {
+                                T* lu = part<T>(memory, matrix);
+                                T* result = output<T>(out, i, n * k);
+                                T* x = k > 1 ? part<T>(memory, sides) : result;
+                                blas_int* pivot = part<blas_int>(memory, pivots);
+                                blas_int info = 0;
+                                pack(a, i, lu, Order::columns);
+                                pack(b, i, x, Order::columns);
+                                f.getrf(&n, &n, lu, &n, pivot, &info);
+                                if (info != 0) return false;
+                                f.getrs("N", &n, &k, lu, &n, pivot, x, &n, &info, 1);
+                                if (k > 1) unpack(x, n, k, result);
+                                return true;
+                              });
   }
 }
 
@@ -488,25 +490,26 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
     const std::int64_t stride = Lu::stride_for(n);
     const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
     const std::int64_t sides = w.add<T>(n * stride), order = w.add<std::int64_t>(n);
-    return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
-      T *x = part<T>(memory, sides), *result = output<T>(out, i, n * n);
-      Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
-      pack_filled(a, i, lu.a, Order::rows, stride);
-      lu.factor_lu();
-      if (lu.singular()) return false;
-      std::fill(x, x + n * stride, T(0));
-      for (blas_int j = 0; j < n; ++j) x[j * (stride + 1)] = T(1);
-      lu.invert_lower(x, stride);
-      lu.solve(true, x, stride, n);
-      // The columns stand for rows that were exchanged.
-      std::int64_t* from = part<std::int64_t>(memory, order);
-      std::iota(from, from + n, std::int64_t{0});
-      for (blas_int j = 0; j < n; ++j) std::swap(from[j], from[lu.pivots[j]]);
-      for (blas_int r = 0; r < n; ++r) {
-        for (blas_int j = 0; j < n; ++j) result[r * n + from[j]] = x[r * stride + j];
-      }
-      return true;
-    });
+    return for_each_matrix<T>(
+        a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
+          T *x = part<T>(memory, sides), *result = output<T>(out, i, n * n);
+          Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
+          pack_filled(a, i, lu.a, Order::rows, stride);
+          lu.factor_lu();
+          if (lu.singular()) return false;
+          std::fill(x, x + n * stride, T(0));
+          for (blas_int j = 0; j < n; ++j) x[j * (stride + 1)] = T(1);
+          lu.invert_lower(x, stride);
+          lu.solve(true, x, stride, n);
+          // The columns stand for rows that were exchanged.
+          std::int64_t* from = part<std::int64_t>(memory, order);
+          std::iota(from, from + n, std::int64_t{0});
+          for (blas_int j = 0; j < n; ++j) std::swap(from[j], from[lu.pivots[j]]);
+          for (blas_int r = 0; r < n; ++r) {
+            for (blas_int j = 0; j < n; ++j) result[r * n + from[j]] = x[r * stride + j];
+          }
+          return true;
+        });
   } else {
     const Lapack<T>& f = lapack<T>();
     T answer{};
@@ -514,17 +517,19 @@ std::int64_t inverse_as(const Operand& a_operand, const Operand& out) {
     f.getri(&n, nullptr, &n, nullptr, &answer, &query, &info);
     const blas_int size = std::max(work_size(answer), n);
     const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n), work = w.add<T>(size);
-    return for_each_matrix(a.count, n * n, 1.0 * n * n * n, w, [&](char* memory, std::int64_t i) {
-      T* lu = part<T>(memory, matrix);
-      blas_int* pivot = part<blas_int>(memory, pivots);
-      blas_int failed = 0;
-      pack(a, i, lu, Order::columns);
-      f.getrf(&n, &n, lu, &n, pivot, &failed);
-      if (failed == 0) f.getri(&n, lu, &n, pivot, part<T>(memory, work), &size, &failed);
-      if (failed != 0) return false;
-      unpack(lu, n, n, output<T>(out, i, n * n));
-      return true;
-    });
+    return for_each_matrix<T>(a.count, n * n, 1.0 * n * n * n, w,
+                              [&](char* memory, std::int64_t i) {
+                                T* lu = part<T>(memory, matrix);
+                                blas_int* pivot = part<blas_int>(memory, pivots);
+                                blas_int failed = 0;
+                                pack(a, i, lu, Order::columns);
+                                f.getrf(&n, &n, lu, &n, pivot, &failed);
+                                if (failed == 0)
+                                  f.getri(&n, lu, &n, pivot, part<T>(memory, work), &size, &failed);
+                                if (failed != 0) return false;
+                                unpack(lu, n, n, output<T>(out, i, n * n));
+                                return true;
+                              });
   }
 }
 
@@ -632,7 +637,7 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
     using Lu = RowMajorFactors<T>;
     const std::int64_t stride = Lu::stride_for(n);
     const std::int64_t matrix = w.add<T>(n * stride), pivots = w.add<std::int64_t>(n);
-    for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
+    for_each_matrix<T>(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
       Lu lu(part<T>(memory, matrix), n, stride, part<std::int64_t>(memory, pivots));
       pack_filled(a, i, lu.a, Order::rows, stride);
       lu.factor_lu();
@@ -644,7 +649,7 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
   } else {
     const Lapack<T>& f = lapack<T>();
     const std::int64_t matrix = w.add<T>(n * n), pivots = w.add<blas_int>(n);
-    for_each_matrix(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
+    for_each_matrix<T>(a.count, n * n, 1.0 * n * n * (n / 3), w, [&](char* memory, std::int64_t i) {
       T* lu = part<T>(memory, matrix);
       blas_int* pivot = part<blas_int>(memory, pivots);
       blas_int info = 0;
@@ -695,7 +700,7 @@ std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool uppe
     const std::int64_t stride = Factors::stride_for(n);
     Workspace w;
     const std::int64_t matrix = w.add<T>(n * stride);
-    return for_each_matrix(a.count, n * n, work, w, [&](char* memory, std::int64_t i) {
+    return for_each_matrix<T>(a.count, n * n, work, w, [&](char* memory, std::int64_t i) {
       Factors factors(part<T>(memory, matrix), n, stride);
       pack_upper(a, i, factors.a, stride, !upper);
       if (!factors.factor_cholesky()) return false;
@@ -704,7 +709,7 @@ std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool uppe
     });
   } else {
     const Lapack<T>& f = lapack<T>();
-    return for_each_matrix(a.count, n * n, work, Workspace{}, [&](char*, std::int64_t i) {
+    return for_each_matrix<T>(a.count, n * n, work, Workspace{}, [&](char*, std::int64_t i) {
       T* factor = output<T>(out, i, n * n);
       pack(a, i, factor, Order::rows);
       for (blas_int row = 0; row < n; ++row) {
@@ -804,7 +809,7 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
       const std::int64_t q_stride = reflections.stride_for(q_columns);
       const std::int64_t rows = w.add<T>(m * stride), left = w.add<T>(m * q_stride);
       const std::int64_t room = w.add<T>(reflections.room_for(m, std::max(stride, q_stride)));
-      for_each_matrix(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
+      for_each_matrix<T>(a.count, elements, cost, w, [&](char* memory, std::int64_t i) {
         T *x = part<T>(memory, rows), *y = part<T>(memory, left), *tau = part<T>(memory, factors);
         T* const free = part<T>(memory, room);
         pack_filled(a, i, x, Order::rows, stride);
@@ -823,7 +828,7 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
       return;
     }
   }
-  for_each_matrix(a.count, elements, cost, w, by_lapack);
+  for_each_matrix<T>(a.count, elements, cost, w, by_lapack);
 }
 
 // ---- eigenvalues ------------------------------------------------------------------------------
@@ -962,9 +967,9 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
       copy_rows(z, stride, n, n, output<T>(*vectors, i, n * n), n);
       return true;
     };
-    return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_reflections);
+    return for_each_matrix<T>(a.count, n * n, 4.0 * n * n * n, w, by_reflections);
   }
-  return for_each_matrix(a.count, n * n, 4.0 * n * n * n, w, by_lapack);
+  return for_each_matrix<T>(a.count, n * n, 4.0 * n * n * n, w, by_lapack);
 }
 
 // Eigenvectors of a real matrix: a complex pair has its real and imaginary parts in two columns.
@@ -1057,6 +1062,7 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
   const Stack a(a_operand);
   const blas_int n = a.rows;
   if (n == 0) return -1;
+  const OneBlasThread limit;  // geev takes as long with more
   const Lapack<T>& f = lapack<T>();
   // real_work: the real and imaginary parts of the eigenvalues; scratch for a complex matrix.
   const auto run = [&](T* matrix, T* eigenvalues, R* real_work, T* columns, T* work,
@@ -1149,11 +1155,10 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
         }
         return lanes_lost(used, open, [](int) {}, [&](int l) { return by_lapack(memory, i + l); });
       };
-      const OneBlasThread limit;
       return for_each_block(a.count, lanes, 20.0 * n * n * n, w, by_lanes);
     }
   }
-  return for_each_matrix(a.count, n * n, 20.0 * n * n * n, w, by_lapack);
+  return for_each_matrix<T>(a.count, n * n, 20.0 * n * n * n, w, by_lapack);
 }
 
 // ---- singular values ----------------------------------------------------------------------------
@@ -1296,10 +1301,10 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
              output<T>(*vh, i, vh_rows * n), Order::rows);
         return true;
       };
-      return for_each_matrix(a.count, elements, 8.0 * elements * k, w, by_reflections);
+      return for_each_matrix<T>(a.count, elements, 8.0 * elements * k, w, by_reflections);
     }
   }
-  return for_each_matrix(a.count, elements, 8.0 * elements * k, w, by_lapack);
+  return for_each_matrix<T>(a.count, elements, 8.0 * elements * k, w, by_lapack);
 }
 
 }  // namespace

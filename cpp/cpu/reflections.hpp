@@ -2,7 +2,7 @@
 // are a kernel's. Larger ones are done in panels: the matrix is read twice for each column, and
 // changed by one product for each panel. (Dongarra, Hammarling and Sorensen, "Block reduction of
 // matrices to condensed forms", 1989.) LAPACK's gebrd, which does the same, has strides in both
-// directions and only OpenBLAS's threads, and takes longer.
+// directions and only OpenBLAS's threads, and takes longer. Callers hold a OneBlasThread.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,6 @@ class Reflections {
       kernel.bidiagonalize(a, m, n, stride, diagonal, beside, left_factors, right_factors, room);
       return;
     }
-    const OneBlasThread limit;
     // What the panel has changed so far: a less transpose(left) right. Each column has brought two
     // rows: of left the v of its reflection and a x; of right a y and the v of that of its row.
     const std::int64_t left_stride = whole_lines(m);
@@ -107,7 +106,6 @@ class Reflections {
       kernel.tridiagonalize_one(a, n, stride, diagonal, beside, factors, room);
       return;
     }
-    const OneBlasThread limit;
     // As above: each column has brought v and w to left, w and v to right.
     T *const left = room, *const right = left + 2 * panel * stride;
     T *const weights = right + 2 * panel * stride, *const parts = weights + 2 * panel;
@@ -155,7 +153,6 @@ class Reflections {
       kernel.triangularize(a, m, n, stride, factors, room);
       return;
     }
-    const OneBlasThread limit;
     for (std::int64_t first = 0; first < std::min(m, n); first += panel) {
       const std::int64_t count = std::min({panel, m - first, n - first}), rows = m - first;
       const std::int64_t width = whole_lines(count), rest = first + count;
@@ -183,7 +180,6 @@ class Reflections {
       kernel.turn(vectors, step, next, count, shift, factors, z, m, stride, identity, room);
       return;
     }
-    const OneBlasThread limit;
     for (std::int64_t first = (count - 1) / panel * panel; first >= 0; first -= panel) {
       const std::int64_t top = first + shift, before = identity ? top : 0;
       const Together h(*this, vectors + top * step + first * next, step, next,
