@@ -24,7 +24,7 @@ using ops::Vec;
 // exchange(i, j) with i < j for every comparison of the network of n rows, in order: Batcher's
 // merge exchange (Knuth, The Art of Computer Programming, vol. 3, algorithm 5.2.2 M).
 template <class Exchange>
-void merge_exchange(i64 n, Exchange&& exchange) {
+constexpr void merge_exchange(i64 n, Exchange&& exchange) {
   i64 top = 1;
   while (2 * top < n) top *= 2;
   for (i64 p = top; p > 0; p /= 2) {
@@ -215,8 +215,10 @@ void fill_keys(KernelTable& table, int item) {
 
 // ---- one line -----------------------------------------------------------------------------------
 
-// Batcher's bitonic sort in the form that exchanges in one direction only: runs of k keys become
-// runs of 2k by exchanges of key i with key i ^ (2k - 1), then with i ^ k/2, i ^ k/4, …, i ^ 1.
+// Vectors in registers are the rows of a matrix. A network sorts each column; then neighbouring
+// groups of columns, in order row after row, become groups of twice the width by Batcher's bitonic
+// merge, in the form that exchanges in one direction only: key i with the one that is as far from
+// the end, then in each half the same. What are rows apart needs no shuffles but to reverse.
 
 // The exchanges of i with i ^ mask for each mask in turn, within each of two vectors of `lanes` at
 // once: two shuffles bring all lower keys of the pairs into one vector and all upper ones into the
@@ -285,37 +287,71 @@ struct InVectors {
   }
 };
 
-template <class V>
+// The lanes of each `width` from the last to the first.
+template <int width, class V>
 V reversed(V a) {
-  constexpr int lanes = ops::lane_traits<V>::lanes;
   return [&]<std::size_t... lane>(std::index_sequence<lane...>) {
-    return V(typename V::native(__builtin_shufflevector(a.v, a.v, (lanes - 1 - int(lane))...)));
-  }(std::make_index_sequence<lanes>{});
+    return V(typename V::native(__builtin_shufflevector(a.v, a.v, (int(lane) ^ (width - 1))...)));
+  }(std::make_index_sequence<ops::lane_traits<V>::lanes>{});
 }
 
-// Merges bitonic vectors, each for itself; and sorts them.
-template <class V>
-void merge_in_vectors(V& a, V& b) {
-  constexpr int lanes = ops::lane_traits<V>::lanes;
-  if constexpr (lanes == 4) InVectors<V, 2, 1>::template step<0>(a, b);
-  if constexpr (lanes == 8) InVectors<V, 4, 2, 1>::template step<0>(a, b);
-  if constexpr (lanes == 16) InVectors<V, 8, 4, 2, 1>::template step<0>(a, b);
-  if constexpr (lanes == 32) InVectors<V, 16, 8, 4, 2, 1>::template step<0>(a, b);
+// The exchanges with i ^ first_mask, then with i ^ width/4, i ^ width/8, …, i ^ 1.
+template <int width, int first_mask, class V>
+void exchange_in_vectors(V& a, V& b) {
+  if constexpr (width == 2) InVectors<V, first_mask>::template step<0>(a, b);
+  if constexpr (width == 4) InVectors<V, first_mask, 1>::template step<0>(a, b);
+  if constexpr (width == 8) InVectors<V, first_mask, 2, 1>::template step<0>(a, b);
+  if constexpr (width == 16) InVectors<V, first_mask, 4, 2, 1>::template step<0>(a, b);
+  if constexpr (width == 32) InVectors<V, first_mask, 8, 4, 2, 1>::template step<0>(a, b);
 }
-template <class V>
-void sort_in_vectors(V& a, V& b) {
-  constexpr int lanes = ops::lane_traits<V>::lanes;
-  if constexpr (lanes == 4) InVectors<V, 1, 3, 1>::template step<0>(a, b);
-  if constexpr (lanes == 8) InVectors<V, 1, 3, 1, 7, 2, 1>::template step<0>(a, b);
-  if constexpr (lanes == 16) InVectors<V, 1, 3, 1, 7, 2, 1, 15, 4, 2, 1>::template step<0>(a, b);
-  if constexpr (lanes == 32) {
-    InVectors<V, 1, 3, 1, 7, 2, 1, 15, 4, 2, 1, 31, 8, 4, 2, 1>::template step<0>(a, b);
+
+// The exchanges of merge_exchange between `rows`, at most 16.
+template <int rows>
+struct ColumnNetwork {
+  int count = 0, low[64] = {}, high[64] = {};
+
+  constexpr ColumnNetwork() {
+    merge_exchange(rows, [this](i64 i, i64 j) {
+      low[count] = static_cast<int>(i);
+      high[count++] = static_cast<int>(j);
+    });
+  }
+};
+
+template <int rows, class V>
+void sort_columns(V (&v)[rows]) {
+  static constexpr ColumnNetwork<rows> network{};
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    (exchange(v[network.low[k]], v[network.high[k]]), ...);
+  }(std::make_index_sequence<network.count>{});
+}
+
+// Merges groups of columns up to one of all, from those that are half of `width`.
+template <int width, int rows, class V>
+void merge_columns(V (&v)[rows]) {
+  if constexpr (width <= ops::lane_traits<V>::lanes) {
+    ARRAYX_UNROLL
+    for (int block = rows; block > 1; block /= 2) {
+      ARRAYX_UNROLL
+      for (int first = 0; first < rows; first += block) {
+        ARRAYX_UNROLL
+        for (int i = 0; i < block / 2; ++i) {
+          V& high = v[first + block - 1 - i];
+          high = reversed<width>(high);
+          exchange(v[first + i], high);
+        }
+      }
+    }
+    ARRAYX_UNROLL
+    for (int i = 0; i < rows; i += 2) exchange_in_vectors<width, width - 1>(v[i], v[i + 1]);
+    merge_columns<2 * width>(v);
   }
 }
 
 // The exchanges at distances of `distance`, distance / 2, …, 1 vectors, then within the vectors.
 template <int distance, int count, class V>
 void merge_bitonic(V (&v)[count]) {
+  constexpr int lanes = ops::lane_traits<V>::lanes;
   ARRAYX_UNROLL
   for (int d = distance; d > 0; d /= 2) {
     ARRAYX_UNROLL
@@ -324,56 +360,52 @@ void merge_bitonic(V (&v)[count]) {
     }
   }
   ARRAYX_UNROLL
-  for (int i = 0; i < count; i += 2) merge_in_vectors(v[i], v[i + 1]);
+  for (int i = 0; i < count; i += 2) exchange_in_vectors<lanes, lanes / 2>(v[i], v[i + 1]);
 }
 
-// Merges runs of `run` vectors by pairs.
-template <int run, int count, class V>
-void merge_runs(V (&v)[count]) {
-  ARRAYX_UNROLL
-  for (int first = 0; first < count; first += 2 * run) {
-    ARRAYX_UNROLL
-    for (int i = 0; i < run; ++i) {
-      V high = reversed(v[first + 2 * run - 1 - i]);
-      exchange(v[first + i], high);
-      v[first + 2 * run - 1 - i] = reversed(high);
-    }
-  }
-  merge_bitonic<run / 2>(v);
-}
-
+// to = the vectors at `from`, of which each key is changed by ^ flip, in order.
 template <int count, class V>
-void sort_vectors(char* p) {
+void sort_vectors(const char* from, char* to, V flip) {
   V v[count];
   ARRAYX_UNROLL
-  for (int i = 0; i < count; ++i) v[i] = V::load(p + i * sizeof(V));
+  for (int i = 0; i < count; ++i) v[i] = V::load(from + i * sizeof(V)) ^ flip;
+  sort_columns(v);
+  merge_columns<2>(v);
   ARRAYX_UNROLL
-  for (int i = 0; i < count; i += 2) sort_in_vectors(v[i], v[i + 1]);
-  merge_runs<1>(v);
-  if constexpr (count > 2) merge_runs<2>(v);
-  if constexpr (count > 4) merge_runs<4>(v);
-  ARRAYX_UNROLL
-  for (int i = 0; i < count; ++i) v[i].store(p + i * sizeof(V));
+  for (int i = 0; i < count; ++i) v[i].store(to + i * sizeof(V));
 }
 
-constexpr int group = 8;  // vectors that are sorted and merged in registers
+constexpr int group = ops::vector_bytes == 64 ? 16 : 8;  // vectors that are sorted in registers
 
-// Sorts `vectors` vectors at p, a multiple of `group`. Runs of vectors that would stand behind the
-// last one hold nothing but the greatest keys, which no exchange would move.
+// Sorts each `count` vectors of those at p; the first `unread` are still to come from `from`, with
+// flipped top bits.
+template <int count, class V>
+void sort_runs(const char* from, i64 unread, char* p, i64 vectors) {
+  using S = ops::scalar_t<V>;
+  for (i64 i = 0; i < vectors; i += count) {
+    char* to = p + i * i64(sizeof(V));
+    const bool read = i >= unread;
+    sort_vectors<count>(read ? to : from + i * i64(sizeof(V)), to,
+                        V(read ? S(0) : std::numeric_limits<S>::min()));
+  }
+}
+
+// Merges sorted groups of vectors at p. Runs of vectors that would stand behind the last one hold
+// nothing but the greatest keys, which no exchange would move.
 template <class V>
-void sort_groups(char* p, i64 vectors) {
+void merge_groups(char* p, i64 vectors) {
   constexpr i64 bytes = sizeof(V);
-  for (i64 i = 0; i < vectors; i += group) sort_vectors<group, V>(p + i * bytes);
+  constexpr int lanes = ops::lane_traits<V>::lanes;
   for (i64 run = group; run < vectors; run *= 2) {
     for (i64 first = 0; first + run < vectors; first += 2 * run) {
       const i64 end = std::min(vectors, first + 2 * run);
       for (i64 j = first + run; j < end; ++j) {
         char* low_at = p + (2 * (first + run) - 1 - j) * bytes;
         char* high_at = p + j * bytes;
-        V low = V::load(low_at), high = reversed(V::load(high_at));
+        V low = V::load(low_at), high = reversed<lanes>(V::load(high_at));
         exchange(low, high);
         low.store(low_at);
-        reversed(high).store(high_at);
+        reversed<lanes>(high).store(high_at);
       }
       for (i64 d = run / 2; d >= group; d /= 2) {
         for (i64 block = first; block + d < end; block += 2 * d) {
@@ -402,40 +434,38 @@ template <class K>
 void short_sort(const void* in, void* out, std::int64_t n) {
   using S = std::make_signed_t<K>;  // whose comparison AVX2 has
   // Keys of two bytes are shuffled faster in half of an AVX-512 register.
-  constexpr int bytes = sizeof(K) == 2 ? 32 : ops::vector_bytes;
+  constexpr i64 bytes = sizeof(K) == 2 ? 32 : ops::vector_bytes;
   using V = Vec<S, bytes / sizeof(K)>;
   constexpr i64 lanes = ops::lane_traits<V>::lanes;
   constexpr S top = std::numeric_limits<S>::min();
   alignas(64) char keys[short_sort_bytes];
   const i64 vectors = (n + lanes - 1) / lanes;
-  const i64 padded = vectors <= 2 ? 2 : vectors <= 4 ? 4 : (vectors + group - 1) / group * group;
+  const i64 run = std::min<i64>(std::max<i64>(2, std::bit_ceil(static_cast<u64>(vectors))), group);
+  const i64 padded = (vectors + run - 1) / run * run;
+  const i64 whole = n / lanes, unread = whole / run * run;
+  const int rest = static_cast<int>(n % lanes);
   const char* from = static_cast<const char*>(in);
-  const i64 whole = n / lanes, rest = n % lanes;
-  for (i64 i = 0; i < whole; ++i) {
-    (V::load(from + i * i64(sizeof(V))) ^ V(top)).store(keys + i * sizeof(V));
-  }
-  for (i64 i = whole; i < padded; ++i) V(std::numeric_limits<S>::max()).store(keys + i * sizeof(V));
-  const auto flip_rest = [&](const char* a, char* b) {
-    for (i64 i = 0; i < rest; ++i) {
-      S key;
-      std::memcpy(&key, a + i * i64(sizeof(S)), sizeof(S));
-      key = S(key ^ top);
-      std::memcpy(b + i * i64(sizeof(S)), &key, sizeof(S));
-    }
-  };
-  flip_rest(from + whole * i64(sizeof(V)), keys + whole * i64(sizeof(V)));
-  if (padded == 2) {
-    sort_vectors<2, V>(keys);
-  } else if (padded == 4) {
-    sort_vectors<4, V>(keys);
-  } else {
-    sort_groups<V>(keys, padded);
-  }
   char* to = static_cast<char*>(out);
-  for (i64 i = 0; i < whole; ++i) {
-    (V::load(keys + i * i64(sizeof(V))) ^ V(top)).store(to + i * i64(sizeof(V)));
+  const auto flip = [=](const char* a, char* b, i64 first) {
+    for (i64 i = first; i < whole; ++i) {
+      (V::load(a + i * bytes) ^ V(top)).store(b + i * bytes);
+    }
+    if (rest == 0) return;
+    (V::load_first(a + whole * bytes, rest) ^ V(top)).store_first(b + whole * bytes, rest);
+  };
+  for (i64 i = whole; i < padded; ++i) V(std::numeric_limits<S>::max()).store(keys + i * bytes);
+  flip(from, keys, unread);
+  if (run == 2) {
+    sort_runs<2, V>(from, unread, keys, padded);
+  } else if (run == 4) {
+    sort_runs<4, V>(from, unread, keys, padded);
+  } else if (run == 8) {
+    sort_runs<8, V>(from, unread, keys, padded);
+  } else if constexpr (group > 8) {
+    sort_runs<group, V>(from, unread, keys, padded);
   }
-  flip_rest(keys + whole * i64(sizeof(V)), to + whole * i64(sizeof(V)));
+  if (padded > group) merge_groups<V>(keys, padded);
+  flip(keys, to, 0);
 }
 
 // ---- two parts of a line ------------------------------------------------------------------------
@@ -466,7 +496,7 @@ std::int64_t partition(const void* in, void* less, void* others, std::int64_t n,
     const Bits mask = below(x);
     const auto count = static_cast<unsigned>(std::popcount(static_cast<unsigned>(mask)));
     _mm512_storeu_si512(low, in_front(mask, x));
-    _mm512_storeu_si512(high, in_front(static_cast<Bits>(~mask), x));
+    _mm512_storeu_si512(high, in_front(static_cast<Bits>(_knot_mask16(mask)), x));
     low += count;
     high += lanes - count;
     // Stores do not make the processor fetch what lies ahead; without this a cut takes twice as
