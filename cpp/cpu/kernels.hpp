@@ -74,13 +74,12 @@ using IntegerRangeKernel = void (*)(void* out, std::uint64_t first, std::uint64_
 // n rows of positions, which decide between equal keys, follow n rows of 8-byte keys.
 using NetworkKernel = void (*)(void* rows, std::int64_t n);
 inline constexpr int network_row_bytes = 64;
-// Unsigned keys whose order is that of n contiguous elements, or the reverse. Of floating ones the
-// key of -0 is below that of 0 and NaN has any; or, if `ordered`, zeros are equal and NaN stands
-// last. Returns which KeyFlags the elements have. ValuesKernel gives the elements back.
+// Unsigned keys whose order is that of n contiguous elements, or the reverse; both zeros have one
+// key, and NaN stands last. Returns which KeyFlags the elements have: those that ValuesKernel,
+// which gives the others back, makes positive zeros and some NaN.
 enum class KeyKind { natural, twos_complement, floating, truth };
-enum KeyFlags : unsigned { has_nan = 1, has_negative_zero = 2, has_positive_zero = 4 };
-using KeysKernel = unsigned (*)(const void* in, void* keys, std::int64_t n, bool descending,
-                                bool ordered);
+enum KeyFlags : unsigned { has_nan = 1, has_negative_zero = 2 };
+using KeysKernel = unsigned (*)(const void* in, void* keys, std::int64_t n, bool descending);
 using ValuesKernel = void (*)(const void* keys, void* out, std::int64_t n, bool descending);
 // What n >= 1 keys have between them.
 struct KeyRange {

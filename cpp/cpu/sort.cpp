@@ -104,10 +104,10 @@ K number_key(K bits) {
   return bits ^ (negative | top_bit<K>);
 }
 
-// The key of T whose bytes are at p. Distinct for values that differ in any way, but for bool and
-// the signs and payloads of NaN, whose key is the greatest there is.
+// The key of T whose bytes are at p: keys compare as the values do. Both zeros have one, and NaN
+// the greatest there is.
 template <class T>
-Key<T> exact_key(const char* p, Key<T> flip) {
+Key<T> key_at(const char* p, Key<T> flip) {
   using K = Key<T>;
   if constexpr (std::is_same_v<T, bool>) {
     return K(K(*p != 0) ^ flip);
@@ -115,24 +115,12 @@ Key<T> exact_key(const char* p, Key<T> flip) {
     const K bits = load<K>(p);
     if constexpr (is_real_type<T>) {
       const bool is_number = K(bits & ~top_bit<K>) <= infinity_bits<T>;
-      return is_number ? K(number_key(bits) ^ flip) : K(~K(0));
+      return is_number ? K(number_key(bits == top_bit<K> ? K(0) : bits) ^ flip) : K(~K(0));
     } else if constexpr (std::is_signed_v<T>) {
       return K(bits ^ top_bit<K> ^ flip);
     } else {
       return K(bits ^ flip);
     }
-  }
-}
-
-// The same with both zeros equal: keys compare as the values do.
-template <class T>
-Key<T> key_at(const char* p, Key<T> flip) {
-  if constexpr (is_real_type<T>) {
-    using K = Key<T>;
-    const K bits = load<K>(p), number = bits == top_bit<K> ? K(0) : bits;  // makes -0 +0
-    return exact_key<T>(reinterpret_cast<const char*>(&number), flip);
-  } else {
-    return exact_key<T>(p, flip);
   }
 }
 
@@ -157,11 +145,11 @@ inline constexpr KeyKind key_kind = std::is_same_v<T, bool> ? KeyKind::truth
                                     : std::is_signed_v<T>   ? KeyKind::twos_complement
                                                             : KeyKind::natural;
 
-// exact_key() of n contiguous elements, or key_at() if `ordered`; NaN but then have any key.
+// key_at() of n contiguous elements, and which KeyFlags they have.
 template <class T>
-unsigned keys_of(const char* in, Key<T>* keys, i64 n, bool descending, bool ordered) {
+unsigned keys_of(const char* in, Key<T>* keys, i64 n, bool descending) {
   const KeysKernel kernel = kernels().keys[item_class(sizeof(T))][static_cast<int>(key_kind<T>)];
-  return kernel(in, keys, n, descending, ordered);
+  return kernel(in, keys, n, descending);
 }
 template <class T>
 void values_of(const Key<T>* keys, char* out, i64 n, bool descending) {
@@ -184,7 +172,7 @@ bool in_order(const char* in, i64 n, bool descending, bool threads, Seen&& seen)
       i64 block = 32;
       for (i64 first = begin; first < end; first += std::exchange(block, longest)) {
         const i64 last = std::min(end, first + block), from = std::max<i64>(first - 1, 0);
-        keys_of<T>(in + from * i64(sizeof(T)), keys, last - from, descending, true);
+        keys_of<T>(in + from * i64(sizeof(T)), keys, last - from, descending);
         if (kernels().key_range[item_class(sizeof(T))](keys, last - from).unsorted) return false;
         seen(first, last);
       }
@@ -403,15 +391,15 @@ void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   quick_sort(other, to + below, above, true, levels);
 }
 
-// Sorts a[0…n) by means of b, by the faster of the two ways.
+// Writes a[0…n) to b in order, by the faster of the two ways; a is lost.
 template <class Item>
 void sort_alone(Item* a, Item* b, i64 n) {
   if constexpr (sizeof(Item) >= 4) {
     if (kernels().partition[item_class(sizeof(Item))]) {
-      return quick_sort(a, b, n, false, 2 * int(std::bit_width(static_cast<u64>(n))));
+      return quick_sort(a, b, n, true, 2 * int(std::bit_width(static_cast<u64>(n))));
     }
   }
-  radix_sort(a, b, n, false);
+  radix_sort(a, b, n, true);
 }
 
 template <class Item>
@@ -450,16 +438,21 @@ void cut(Item* a, Item* b, i64 n, bool into_b, const Item* pivots, i64 parts, i6
   cut(other, to + below, above, true, pivots + half, half, first + below, ends + half);
 }
 
-// As sort_alone, and done(first, last) for each part of the result. What is too much for the caches
-// or for one thread, and of four or eight bytes, is cut at common pivots a piece at a time; then
-// each part is gathered from the pieces and sorted.
-template <class Item, class Done>
-void sort_items(Item* a, Item* b, i64 n, bool threads, Done&& done) {
+// Writes n items to `to` in order, by means of a, which has room for as many: fill(first, last, p)
+// writes some of them to p, item_at(i) is one, and done(first, last) follows when that part of `to`
+// is in order. What is too much for the caches or for one thread, and of four or eight bytes, is
+// made and cut at common pivots a piece at a time; then each part is gathered from the pieces and
+// sorted, so that memory sees each item twice.
+template <class Item, class ItemAt, class Fill, class Done>
+void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&& fill,
+                Done&& done) {
   const auto alone = [&] {
-    sort_alone(a, b, n);
-    done(i64{0}, n);
+    over_pieces(n, threads, 2 * sizeof(Item),
+                [&](i64 first, i64 last) { fill(first, last, a + first); });
+    sort_alone(a, to, n);
+    over_pieces(n, threads, 2 * sizeof(Item), done);
   };
-  constexpr i64 cached = (1 << 22) / sizeof(Item);
+  constexpr i64 cached = (1 << 20) / sizeof(Item);
   const bool cuts_fast = kernels().partition[item_class(sizeof(Item))] != nullptr;
   threads = threads && n >= long_line && thread_count() > 1;
   if (sizeof(Item) == 2 || !(threads || (cuts_fast && n > cached))) return alone();
@@ -467,16 +460,20 @@ void sort_items(Item* a, Item* b, i64 n, bool threads, Done&& done) {
   const i64 parts = std::clamp<i64>(std::bit_ceil(static_cast<u64>(n >> 14)), 8, most_parts);
   const i64 piece = std::clamp<i64>(n / 16, 1 << 13, (1 << 19) / sizeof(Item));
   const i64 pieces = (n + piece - 1) / piece;
-  Item sample[samples], pivots[most_parts];
-  for (i64 i = 0; i < samples; ++i) sample[i] = a[(n - 1) / (samples - 1) * i];
-  radix_sort(sample, b, samples, false);
+  Item pivots[most_parts];
+  Scratch sampling;
+  Item* sample = sampling.take<Item>(2 * samples);
+  for (i64 i = 0; i < samples; ++i) sample[i] = item_at((n - 1) / (samples - 1) * i);
+  radix_sort(sample, sample + samples, samples, false);
   if (!threads && Item(sample[samples - 1] - sample[0]) < most_counted) return alone();
   for (i64 i = 1; i < parts; ++i) pivots[i - 1] = sample[samples / parts * i];
   std::vector<i64> ends(pieces * parts);
   const i64 work = threads ? 4 * n * i64(sizeof(Item)) : 0;
   parallel_for(pieces, work, [&](i64 c) {
-    const i64 first = c * piece;
-    cut(a + first, b + first, std::min(piece, n - first), true, pivots, parts, first,
+    const i64 first = c * piece, last = std::min(n, first + piece);
+    Scratch scratch;
+    fill(first, last, a + first);
+    cut(a + first, scratch.take<Item>(last - first), last - first, false, pivots, parts, first,
         ends.data() + c * parts);
   });
   const auto start_of = [&](i64 c, i64 part) {
@@ -488,15 +485,15 @@ void sort_items(Item* a, Item* b, i64 n, bool threads, Done&& done) {
     for (i64 c = 0; c < pieces; ++c) start[part + 1] += ends[c * parts + part] - start_of(c, part);
   }
   parallel_for(parts, work, [&](i64 part) {
-    const i64 first = start[part], count = start[part + 1] - first;
-    Item* to = a + first;
-    for (i64 c = 0; c < pieces; ++c) {
-      const Item* from = b + start_of(c, part);
-      to = std::copy(from, static_cast<const Item*>(b) + ends[c * parts + part], to);
-    }
+    const i64 first = start[part], last = start[part + 1];
     Scratch scratch;
-    sort_alone(a + first, scratch.take<Item>(count), count);
-    done(first, first + count);
+    Item *items = scratch.take<Item>(last - first), *end = items;
+    for (i64 c = 0; c < pieces; ++c) {
+      const Item* from = a + start_of(c, part);
+      end = std::copy(from, static_cast<const Item*>(a) + ends[c * parts + part], end);
+    }
+    sort_alone(items, to + first, last - first);
+    done(first, last);
   });
 }
 
@@ -547,12 +544,13 @@ class Order {
     const int shared = std::countr_zero(range.different);
     const int width = std::bit_width(range.greatest - range.least);
     const int shift = std::max(shared, width - (64 - bits_));
-    over_pieces(n, threads, 16, [&](i64 first, i64 last) {
-      for (i64 i = first; i < last; ++i) {
-        a[i] = (b[i] - range.least) >> shift << bits_ | (a[i] & mask_);
-      }
-    });
-    sort_items(a, b, n, threads, [](i64, i64) {});
+    const auto item_at = [=, this](i64 i) {
+      return (b[i] - range.least) >> shift << bits_ | (a[i] & mask_);
+    };
+    const auto fill = [=](i64 first, i64 last, u64* to) {
+      for (i64 i = first; i < last; ++i) *to++ = item_at(i);
+    };
+    sort_items(b, a, n, threads, item_at, fill, [](i64, i64) {});
     const bool exact = shift == shared;
     if (!exact || !last_word) sort_runs(a, b, n, exact ? word + 1 : word, threads);
   }
@@ -674,7 +672,7 @@ void argsort_truth(const char* in, i64* out, i64 n, bool descending) {
     for (i64 first = 0; first < n; first += block) {
       const i64 count = std::min(block, n - first);
       char* bytes = reinterpret_cast<char*>(sought);
-      keys_of<bool>(in + first, reinterpret_cast<std::uint8_t*>(sought), count, false, true);
+      keys_of<bool>(in + first, reinterpret_cast<std::uint8_t*>(sought), count, false);
       for (u64& word : sought) word ^= flip;
       found += kernels().positions[1](bytes, count, first, out + found, n - found);
     }
@@ -701,7 +699,7 @@ template <class T>
 void two_pass_argsort(const char* in, i64* out, i64 n, bool descending, Scratch& scratch) {
   Key<T>* keys = scratch.take<Key<T>>(n);
   u32* items = scratch.take<u32>(n);
-  keys_of<T>(in, keys, n, descending, true);
+  keys_of<T>(in, keys, n, descending);
   BytePlaces place(keys, n);
   for (i64 i = 0; i < n; ++i) {
     append(items, place.lower[keys[i] & 255], u32{keys[i]} >> 8 << 24 | static_cast<u32>(i));
@@ -728,18 +726,20 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
     const auto sort_packed = [&](auto example) {  // keys above positions
       using Item = decltype(example);
       constexpr int half = 4 * sizeof(Item);
-      Item* a = scratch.take<Item>(2 * n);
-      over_pieces(n, threads, sizeof(T) + sizeof(Item), [&](i64 first, i64 last) {
+      constexpr Item mask = (Item(1) << half) - 1;
+      Item* a = scratch.take<Item>(n);
+      Item* sorted = sizeof(Item) == 8 ? reinterpret_cast<Item*>(out) : scratch.take<Item>(n);
+      const auto item_at = [&](i64 i) { return Item(Item(key(i)) << half | Item(i)); };
+      const auto fill = [&](i64 first, i64 last, Item* to) {
         K keys[512];
         for (i64 i = first; i < last;) {
           const i64 end = std::min(last, i + 512);
-          keys_of<T>(in + i * i64(sizeof(T)), keys, end - i, descending, true);
-          for (const K* key = keys; i < end; ++i) a[i] = Item(Item(*key++) << half | Item(i));
+          keys_of<T>(in + i * i64(sizeof(T)), keys, end - i, descending);
+          for (const K* key = keys; i < end; ++i) *to++ = Item(Item(*key++) << half | Item(i));
         }
-      });
-      constexpr Item mask = (Item(1) << half) - 1;
-      sort_items(a, a + n, n, threads, [&](i64 first, i64 last) {
-        for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(a[i] & mask);
+      };
+      sort_items(a, sorted, n, threads, item_at, fill, [&](i64 first, i64 last) {
+        for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(sorted[i] & mask);
       });
     };
     if (sizeof(T) == 1 && n > (kernels().short_sort[2] ? 256 : insertion_length)) {
@@ -757,7 +757,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
       u64* keys = scratch.take<u64>(n);
       over_pieces(n, threads, 16, [&](i64 first, i64 last) {
         if constexpr (sizeof(T) == 8) {
-          keys_of<T>(in + first * 8, keys + first, last - first, descending, true);
+          keys_of<T>(in + first * 8, keys + first, last - first, descending);
         } else {
           for (i64 i = first; i < last; ++i) keys[i] = key(i);
         }
@@ -782,10 +782,10 @@ void counting_sort(const char* in, char* out, i64 n, Key<T> flip) {
   std::vector<i64> counts(tables * keys, 0);
   const i64 half = n / tables;
   for (i64 i = 0; i < half; ++i) {
-    ++counts[exact_key<T>(in + i * sizeof(T), flip)];
-    if (tables > 1) ++counts[keys + exact_key<T>(in + (half + i) * sizeof(T), flip)];
+    ++counts[key_at<T>(in + i * sizeof(T), flip)];
+    if (tables > 1) ++counts[keys + key_at<T>(in + (half + i) * sizeof(T), flip)];
   }
-  for (i64 i = tables * half; i < n; ++i) ++counts[exact_key<T>(in + i * sizeof(T), flip)];
+  for (i64 i = tables * half; i < n; ++i) ++counts[key_at<T>(in + i * sizeof(T), flip)];
   char* const end = out + n * i64(sizeof(K));
   for (std::size_t k = 0; k < keys; ++k) {
     i64 count = counts[k];
@@ -828,52 +828,49 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
       if (n > (sizeof(T) == 1 ? 64 : 1 << 16)) return counting_sort<T>(in, out, n, flip);
     }
     using Item = std::conditional_t<sizeof(K) == 1, std::uint16_t, K>;
-    Item* a = scratch.take<Item>(2 * n);
-    // NaN and the two zeros are the values that a key does not give back in the order they came.
-    i64 numbers = n;
+    Item* a = scratch.take<Item>(n);
+    Item* sorted = sizeof(K) == 1 ? scratch.take<Item>(n) : reinterpret_cast<Item*>(out);
     std::atomic<unsigned> seen{0};
-    over_pieces(n, threads, 2 * sizeof(T), [&](i64 first, i64 last) {
+    const auto item_at = [=](i64 i) -> Item { return key_at<T>(in + i * i64(sizeof(T)), flip); };
+    const auto fill = [&](i64 first, i64 last, Item* to) {
       if constexpr (sizeof(T) == 1) {
-        for (i64 i = first; i < last; ++i) a[i] = exact_key<T>(in + i, flip);
+        for (i64 i = first; i < last; ++i) *to++ = item_at(i);
       } else {
         const unsigned flags =
-            keys_of<T>(in + first * i64(sizeof(T)), a + first, last - first, descending, false);
+            keys_of<T>(in + first * i64(sizeof(T)), to, last - first, descending);
         if (flags) seen.fetch_or(flags, std::memory_order_relaxed);
       }
-    });
-    if constexpr (is_real_type<T>) {
-      if (seen & has_nan) {
-        for (i64 i = 0; i < n; ++i) numbers -= cpu::is_nan(load<T>(in + i * sizeof(T)));
-        i64 number = 0, nan = numbers;
-        for (i64 i = 0; i < n; ++i) {
-          const K bits = load<K>(in + i * sizeof(T));
-          if (cpu::is_nan(std::bit_cast<T>(bits))) {
-            store(out + nan++ * sizeof(T), bits);
-          } else {
-            a[number++] = a[i];
-          }
-        }
-      }
-    }
-    sort_items(a, a + n, numbers, threads, [&](i64 first, i64 last) {
+    };
+    sort_items(a, sorted, n, threads, item_at, fill, [&](i64 first, i64 last) {
+      char* to = out + first * i64(sizeof(T));
       if constexpr (sizeof(T) == 1) {
-        for (i64 i = first; i < last; ++i)
-          store(out + i, bits_of_key<T>(static_cast<K>(a[i]), flip));
+        for (i64 i = first; i < last; ++i) store(to++, bits_of_key<T>(K(sorted[i]), flip));
       } else {
-        values_of<T>(a + first, out + first * i64(sizeof(T)), last - first, descending);
+        values_of<T>(sorted + first, to, last - first, descending);
       }
     });
+    // What a key does not give back, in the order it came: zeros, and NaN behind the numbers.
     if constexpr (is_real_type<T>) {
-      if ((seen & has_negative_zero) && (seen & has_positive_zero)) {
-        const T zero(descending ? T(0) : -T(0));  // the zero with the smaller key
-        const K key = exact_key<T>(reinterpret_cast<const char*>(&zero), flip);
-        char* to = out + (std::lower_bound(a, a + numbers, key) - a) * i64(sizeof(T));
+      const auto put_back = [&](i64 place, auto&& is_meant) {
         for (i64 i = 0; i < n; ++i) {
           const K bits = load<K>(in + i * sizeof(T));
-          if (K(bits << 1) != 0) continue;
-          store(to, bits);
-          to += sizeof(T);
+          if (is_meant(bits)) store(out + place++ * sizeof(T), bits);
         }
+      };
+      const auto place_of = [&](K key) {  // of the first that is not below it
+        return std::partition_point(sorted, sorted + n,
+                                    [=](const Item& x) {
+                                      return key_at<T>(reinterpret_cast<const char*>(&x), flip) <
+                                             key;
+                                    }) -
+               sorted;
+      };
+      if (seen & has_negative_zero) {
+        put_back(place_of(K(top_bit<K> ^ flip)), [](K bits) { return K(bits << 1) == 0; });
+      }
+      if (seen & has_nan) {
+        put_back(place_of(K(~K(0))),
+                 [](K bits) { return K(bits & ~top_bit<K>) > infinity_bits<T>; });
       }
     }
   }
@@ -1015,7 +1012,7 @@ bool sort_short_lines(const Operand& in, int axis, bool descending, const Operan
   lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
     copy_items(p, {lines.in_step, lines.in_next}, block, {network_row_bytes, size}, n, count);
     K* keys = reinterpret_cast<K*>(block);
-    const unsigned flags = keys_of<T>(block, keys, n * lanes, descending, false);
+    const unsigned flags = keys_of<T>(block, keys, n * lanes, descending);
     if (flags & (has_nan | has_negative_zero)) {  // keys do not give these back in their order
       char* line = block + longest_in_network * network_row_bytes;
       char* sorted = line + longest_in_network * size;
@@ -1052,11 +1049,11 @@ bool argsort_short_lines(const Operand& in, int axis, bool descending, const Ope
     char* values = block + 2 * longest_in_network * network_row_bytes;
     copy_in(p, {lines.in_step, lines.in_next}, values, {lanes * size, size}, n, count);
     if constexpr (pairs) {
-      keys_of<T>(values, items, n * lanes, descending, true);
+      keys_of<T>(values, items, n * lanes, descending);
       for (i64 i = 0; i < n * lanes; ++i) positions[i] = static_cast<u64>(i / lanes);
     } else {
       K* keys = reinterpret_cast<K*>(values);
-      keys_of<T>(values, keys, n * lanes, descending, true);
+      keys_of<T>(values, keys, n * lanes, descending);
       for (i64 i = 0; i < n * lanes; ++i)
         items[i] = u64{keys[i]} << 32 | static_cast<u64>(i / lanes);
     }

@@ -112,7 +112,7 @@ void each_vector(const void* in, void* out, i64 n, Body&& body) {
 }
 
 template <class K, KeyKind kind>
-unsigned keys_of(const void* in, void* keys, i64 n, bool descending, bool ordered) {
+unsigned keys_of(const void* in, void* keys, i64 n, bool descending) {
   using V = KeyVec<K>;
   const V flip(descending ? K(~K(0)) : K(0)), top(top_bit<K>), zero(K(0));
   if constexpr (kind != KeyKind::floating) {
@@ -124,22 +124,18 @@ unsigned keys_of(const void* in, void* keys, i64 n, bool descending, bool ordere
     return 0;
   } else {
     using S = std::make_signed_t<K>;
-    V nan(K(0)), negative_zero(K(0)), positive_zero(K(0));
+    V nan(K(0)), negative_zero(K(0));
     const SignedVec<K> infinity{S(infinity_bits<K>)}, none{S(0)};
     each_vector<K>(in, keys, n, [&](V x) {
       const V is_nan = ones_where<K>(infinity < as_signed<K>(x & ~top));
       const V is_negative_zero = ones_where<K>(x == top);
       nan = nan | is_nan;
       negative_zero = negative_zero | is_negative_zero;
-      positive_zero = positive_zero | ones_where<K>(x == zero);
-      if (ordered) x = x & ~is_negative_zero;
-      x = x ^ (ones_where<K>(as_signed<K>(x) < none) | top) ^ flip;
-      return ordered ? x | is_nan : x;
+      x = x & ~is_negative_zero;
+      return (x ^ (ones_where<K>(as_signed<K>(x) < none) | top) ^ flip) | is_nan;
     });
-    // Zeros that pad the last vector count as well, which does no harm.
     const auto any = [&](V ones) { return ops::any(ones != zero); };
-    return (any(nan) ? has_nan : 0U) | (any(negative_zero) ? has_negative_zero : 0U) |
-           (any(positive_zero) ? has_positive_zero : 0U);
+    return (any(nan) ? has_nan : 0U) | (any(negative_zero) ? has_negative_zero : 0U);
   }
 }
 
