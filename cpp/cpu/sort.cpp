@@ -544,8 +544,8 @@ class Order {
     const int shared = std::countr_zero(range.different);
     const int width = std::bit_width(range.greatest - range.least);
     const int shift = std::max(shared, width - (64 - bits_));
-    const auto item_at = [=, this](i64 i) {
-      return (b[i] - range.least) >> shift << bits_ | (a[i] & mask_);
+    const auto item_at = [=, least = range.least, bits = bits_, mask = mask_](i64 i) {
+      return (b[i] - least) >> shift << bits | (a[i] & mask);
     };
     const auto fill = [=](i64 first, i64 last, u64* to) {
       for (i64 i = first; i < last; ++i) *to++ = item_at(i);
