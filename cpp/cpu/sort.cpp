@@ -421,8 +421,8 @@ KeyRange parallel_range(const Item* a, i64 n, i64 piece) {
   return all;
 }
 
-// Cuts a[0…n) at ascending pivots, one fewer than there are parts, a power of two; into b if
-// `into_b`, else into a. ends[i] is where part i ends, counted from `first`.
+// Cuts a[0…n), by means of b, into parts, a power of two, of which part i starts at pivots[2 * i];
+// into b if `into_b`, else into a. ends[i] is where part i ends, counted from `first`.
 template <class Item>
 void cut(Item* a, Item* b, i64 n, bool into_b, const Item* pivots, i64 parts, i64 first,
          i64* ends) {
@@ -431,18 +431,17 @@ void cut(Item* a, Item* b, i64 n, bool into_b, const Item* pivots, i64 parts, i6
     *ends = first + n;
     return;
   }
-  const i64 half = parts / 2;
   Item *to = into_b ? b : a, *other = into_b ? a : b;
-  const i64 below = partition(a, to, other, n, pivots[half - 1]), above = n - below;
-  cut(to, other + above, below, false, pivots, half, first, ends);
-  cut(other, to + below, above, true, pivots + half, half, first + below, ends + half);
+  const i64 below = partition(a, to, other, n, pivots[parts]), above = n - below;
+  cut(to, other + above, below, false, pivots, parts / 2, first, ends);
+  cut(other, to + below, above, true, pivots + parts, parts / 2, first + below, ends + parts / 2);
 }
 
 // Writes n items to `to` in order, by means of a, which has room for as many: fill(first, last, p)
 // writes some of them to p, item_at(i) is one, and done(first, last) follows when that part of `to`
 // is in order. What is too much for the caches or for one thread, and of four or eight bytes, is
-// made and cut at common pivots a piece at a time; then each part is gathered from the pieces and
-// sorted, so that memory sees each item twice.
+// made and cut at common pivots a piece at a time; then each part is gathered from the pieces, cut
+// in two by the way, and sorted. So each item leaves the caches once before it is in order.
 template <class Item, class ItemAt, class Fill, class Done>
 void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&& fill,
                 Done&& done) {
@@ -460,21 +459,33 @@ void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&&
   const i64 parts = std::clamp<i64>(std::bit_ceil(static_cast<u64>(n >> 14)), 8, most_parts);
   const i64 piece = std::clamp<i64>(n / 16, 1 << 13, (1 << 19) / sizeof(Item));
   const i64 pieces = (n + piece - 1) / piece;
-  Item pivots[most_parts];
+  Item pivots[2 * most_parts];  // the odd ones cut the parts in two, the others part from part
   Scratch sampling;
   Item* sample = sampling.take<Item>(2 * samples);
   for (i64 i = 0; i < samples; ++i) sample[i] = item_at((n - 1) / (samples - 1) * i);
   radix_sort(sample, sample + samples, samples, false);
   if (!threads && Item(sample[samples - 1] - sample[0]) < most_counted) return alone();
-  for (i64 i = 1; i < parts; ++i) pivots[i - 1] = sample[samples / parts * i];
+  for (i64 i = 0; i < 2 * parts; ++i) pivots[i] = sample[samples / (2 * parts) * i];
   std::vector<i64> ends(pieces * parts);
   const i64 work = threads ? 4 * n * i64(sizeof(Item)) : 0;
   parallel_for(pieces, work, [&](i64 c) {
     const i64 first = c * piece, last = std::min(n, first + piece);
     Scratch scratch;
-    fill(first, last, a + first);
-    cut(a + first, scratch.take<Item>(last - first), last - first, false, pivots, parts, first,
-        ends.data() + c * parts);
+    Item *const items = a + first, *const others = scratch.take<Item>(last - first);
+    constexpr i64 block = 512;
+    Item made[block];
+    i64 below = 0, above = 0;
+    for (i64 i = first; i < last; i += block) {
+      const i64 count = std::min(block, last - i);
+      fill(i, i + count, made);
+      const i64 less = partition(made, items + below, others + above, count, pivots[parts]);
+      below += less;
+      above += count - less;
+    }
+    i64* const end = ends.data() + c * parts;
+    const i64 half = parts / 2;
+    cut(items, others + above, below, false, pivots, half, first, end);
+    cut(others, items + below, above, true, pivots + parts, half, first + below, end + half);
   });
   const auto start_of = [&](i64 c, i64 part) {
     return part == 0 ? c * piece : ends[c * parts + part - 1];
@@ -487,12 +498,18 @@ void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&&
   parallel_for(parts, work, [&](i64 part) {
     const i64 first = start[part], last = start[part + 1];
     Scratch scratch;
-    Item *items = scratch.take<Item>(last - first), *end = items;
+    Item* const items = scratch.take<Item>(last - first);
+    Item* const others = scratch.take<Item>(last - first);
+    i64 below = 0, above = 0;
     for (i64 c = 0; c < pieces; ++c) {
-      const Item* from = a + start_of(c, part);
-      end = std::copy(from, static_cast<const Item*>(a) + ends[c * parts + part], end);
+      const i64 from = start_of(c, part), count = ends[c * parts + part] - from;
+      const Item pivot = pivots[2 * part + 1];
+      const i64 less = partition(a + from, items + below, others + above, count, pivot);
+      below += less;
+      above += count - less;
     }
-    sort_alone(items, to + first, last - first);
+    sort_alone(items, to + first, below);
+    sort_alone(others, to + first + below, above);
     done(first, last);
   });
 }

@@ -486,9 +486,7 @@ std::int64_t partition(const void* in, void* less, void* others, std::int64_t n,
   const K* from = static_cast<const K*>(in);
   const K* const end = from + n;
   K *low = static_cast<K*>(less), *high = static_cast<K*>(others);
-  // What a whole vector writes too much is behind nothing that has not been read.
-  for (; end - from >= lanes; from += lanes) {
-    const __m512i x = _mm512_loadu_si512(from);
+  const auto put = [&](__m512i x) {
     const Bits mask = below(x);
     const auto count = static_cast<unsigned>(std::popcount(static_cast<unsigned>(mask)));
     _mm512_storeu_si512(low, in_front(mask, x));
@@ -499,10 +497,30 @@ std::int64_t partition(const void* in, void* less, void* others, std::int64_t n,
     // long.
     __builtin_prefetch(reinterpret_cast<const char*>(low) + 1024);
     __builtin_prefetch(reinterpret_cast<const char*>(high) + 1024);
+  };
+  // What a whole vector writes too much is behind nothing that has not been read. Several are read
+  // before any is written, since a read waits for the writes ahead of it to know where they go.
+  constexpr int together = 8;
+  for (; end - from >= together * lanes; from += together * lanes) {
+    __m512i x[together];
+    ARRAYX_UNROLL
+    for (int i = 0; i < together; ++i) x[i] = _mm512_loadu_si512(from + i * lanes);
+    ARRAYX_UNROLL
+    for (int i = 0; i < together; ++i) put(x[i]);
   }
-  for (; from < end; ++from) {
-    const K x = *from;
-    (x < static_cast<K>(pivot) ? *low++ : *high++) = x;
+  for (; end - from >= lanes; from += lanes) put(_mm512_loadu_si512(from));
+  if (const int rest = static_cast<int>(end - from); rest > 0) {
+    using V = KeyVec<K>;
+    const __m512i x = std::bit_cast<__m512i>(V::load_first(from, rest).v);
+    const auto valid = static_cast<Bits>((1U << rest) - 1);
+    const auto mask = static_cast<Bits>(below(x) & valid);
+    const int count = std::popcount(static_cast<unsigned>(mask));
+    const auto store = [](__m512i front, K* to, int n) {
+      V(std::bit_cast<typename V::native>(front)).store_first(to, n);
+    };
+    store(in_front(mask, x), low, count);
+    store(in_front(static_cast<Bits>(valid ^ mask), x), high, rest - count);
+    low += count;
   }
   return low - static_cast<K*>(less);
 }
