@@ -252,11 +252,16 @@ V shuffled(Source, V a, V b, std::index_sequence<lane...>) {
   return V(typename V::native(__builtin_shufflevector(a.v, b.v, Source{}(lane)...)));
 }
 
-// Written so that GCC finds the instructions for the lesser and the greater of two integers.
+// Written so that GCC finds the instructions for the lesser and the greater of two integers. With
+// AVX-512 one port alone has these, so that the greater is made as what is left, in one operation.
 template <class V>
 void exchange(V& low, V& high) {
   const V least(typename V::native(high.v < low.v ? high.v : low.v));
-  high = V(typename V::native(high.v < low.v ? low.v : high.v));
+  if constexpr (sizeof(V) == 64) {
+    high = low ^ high ^ least;
+  } else {
+    high = V(typename V::native(high.v < low.v ? low.v : high.v));
+  }
   low = least;
 }
 
