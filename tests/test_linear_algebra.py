@@ -308,6 +308,41 @@ def test_tall_matrices(k, n, dtype):
     close(xp.asarray(np.asfortranarray(a[0])) @ xp.asarray(np.asfortranarray(b)), a[0] @ b)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    ("rows", "depth"), [(16_001, 16), (9, 16_001), (601, 603), (2, 70_001), (5000, 301)]
+)
+def test_large_matrices_by_vectors(rows, depth, dtype):
+    """They are cut into pieces along rows, or along the depth where columns are contiguous."""
+    a, v = random((rows, depth), dtype, 1), random((depth,), dtype, 2)
+    wide = np.result_type(dtype, "longdouble")
+    exact, size = a.astype(wide) @ v, np.abs(a).astype("longdouble") @ np.abs(v)
+    x, y, apart = xp.asarray(a), xp.asarray(v), xp.asarray(np.repeat(v, 3))[::3]
+    columns = xp.matrix_transpose(xp.asarray(np.ascontiguousarray(a.T)))
+    padded = xp.asarray(np.pad(a, ((0, 0), (1, 2))))[:, 1:-2]
+    for matrix in (x, columns, padded):
+        for result in (matrix @ y, y @ matrix.T, matrix @ apart, apart @ matrix.T):
+            assert np.all(np.abs(np.asarray(result) - exact) <= 100 * np.finfo(dtype).eps * size)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("rows", "depth"), [(16_001, 16), (9, 16_001), (1100, 1101), (2, 700_001), (5000, 301)]
+)
+def test_matrices_by_vectors_are_the_same_on_any_number_of_threads(rows, depth, dtype):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    x, v = (xp.asarray(random(shape, dtype, 1)) for shape in ((rows, depth), (depth,)))
+    columns = xp.matrix_transpose(xp.asarray(np.ascontiguousarray(np.asarray(x).T)))
+    results = []
+    for threads in (1, 3, 4):
+        with threadpoolctl.threadpool_limits(threads):
+            results.append((x @ v, columns @ v))
+    for result in results[1:]:
+        assert xp.all(result[0] == results[0][0])
+        assert xp.all(result[1] == results[0][1])
+
+
 @given(hnp.arrays("int64", hnp.array_shapes(min_dims=2, max_dims=4, min_side=0)))
 def test_matrix_transpose(a):
     x = xp.matrix_transpose(xp.asarray(a))

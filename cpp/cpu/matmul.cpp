@@ -40,19 +40,76 @@ bool blas_ready(std::int64_t rows, std::int64_t columns, std::int64_t row_stride
   return false;
 }
 
+// Adds `count` vectors of `items` numbers, which lie one after the other, in pairs; the first
+// becomes their sum.
+void add_in_pairs(DType dtype, char* vectors, std::int64_t count, std::int64_t items) {
+  const std::int64_t bytes = items * itemsize(dtype);
+  const MergeKernel merge =
+      kernels().reduce.merge[static_cast<int>(Reduction::sum)][static_cast<int>(dtype)];
+  for (std::int64_t step = 1; step < count; step *= 2) {
+    for (std::int64_t i = 0; i + step < count; i += 2 * step) {
+      merge(vectors + i * bytes, vectors + (i + step) * bytes, items);
+    }
+  }
+}
+
+// The vector a @ x, where a has `rows` rows of `depth` numbers and those of x are `x_step` apart.
+// Large matrices of real numbers are cut into pieces for our own threads, of at most 2^18 numbers,
+// which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. A
+// transposed matrix is cut along its depth, too, since narrow panels of it lie in short runs; the
+// pieces' results are added in pairs.
+template <class Scale>
+void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix& a,
+                    std::int64_t rows, std::int64_t depth, const char* x, std::int64_t x_step,
+                    char* y) {
+  const auto call = [&](const char* data, std::int64_t rows_of_piece, std::int64_t depth_of_piece,
+                        const char* from, char* to) {
+    gemv(row_major, a.transposed ? transpose : no_transpose,
+         a.transposed ? depth_of_piece : rows_of_piece,
+         a.transposed ? rows_of_piece : depth_of_piece, one, data, a.leading, from, x_step, zero,
+         to, 1);
+  };
+  if constexpr (!std::is_floating_point_v<Scale>) {
+    call(a.data, rows, depth, x, y);
+  } else {
+    constexpr std::int64_t size = sizeof(Scale);
+    constexpr std::int64_t piece = 1 << 15, most = 1 << 18;  // numbers
+    if (rows <= 2 * piece / depth) return call(a.data, rows, depth, x, y);
+    const std::int64_t height = a.transposed ? std::min<std::int64_t>(rows, 2048)
+                                             : std::max<std::int64_t>(1, piece / depth);
+    const std::int64_t panels = (rows - 1) / height + 1;
+    const std::int64_t length =
+        a.transposed ? std::min(std::max(depth * panels / 8, piece / height), most / height)
+                     : piece;
+    const std::int64_t cuts = (depth - 1) / length + 1;
+    StorageRef sums;
+    if (cuts > 1) sums = allocate(checked_bytes(cuts * rows, size));
+    char* const target = cuts > 1 ? static_cast<char*>(sums->data) : y;
+    parallel_for(panels * cuts, rows * (depth + 1) * size, [&](std::int64_t i) {
+      const std::int64_t row = i % panels * height, cut = i / panels;
+      const std::int64_t at = cut * length;
+      const std::int64_t first = a.transposed ? at * a.leading + row : row * a.leading + at;
+      call(a.data + first * size, std::min(height, rows - row), std::min(length, depth - at),
+           x + at * x_step * size, target + (cut * rows + row) * size);
+    });
+    if (cuts == 1) return;
+    add_in_pairs(std::is_same_v<Scale, float> ? DType::float32 : DType::float64, target, cuts,
+                 rows);
+    std::memcpy(y, target, static_cast<std::size_t>(rows * size));
+  }
+}
+
 template <class Scale>
 void product(Blas::Gemm<Scale> gemm, Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix& a,
              const Matrix& b, char* c, std::int64_t m, std::int64_t n, std::int64_t k) {
   const int ta = a.transposed ? transpose : no_transpose;
   const int tb = b.transposed ? transpose : no_transpose;
+  // A vector's k items are apart by its leading dimension unless they lie along one row.
   if (n == 1) {
-    // b is a column: k items, apart by its leading dimension unless it lies along one row.
-    gemv(row_major, ta, a.transposed ? k : m, a.transposed ? m : k, one, a.data, a.leading, b.data,
-         b.transposed ? 1 : b.leading, zero, c, 1);
+    vector_product(gemv, one, zero, a, m, k, b.data, b.transposed ? 1 : b.leading, c);
   } else if (m == 1) {
-    gemv(row_major, b.transposed ? no_transpose : transpose, b.transposed ? n : k,
-         b.transposed ? k : n, one, b.data, b.leading, a.data, a.transposed ? a.leading : 1, zero,
-         c, 1);
+    const Matrix columns{b.data, b.leading, !b.transposed};
+    vector_product(gemv, one, zero, columns, n, k, a.data, a.transposed ? a.leading : 1, c);
   } else {
     gemm(row_major, ta, tb, m, n, k, one, a.data, a.leading, b.data, b.leading, zero, c, n);
   }
@@ -180,13 +237,7 @@ void skinny_product(DType dtype, const MatmulJob& whole, char* out) {
       kernel(job);
     }
   });
-  const MergeKernel merge =
-      kernels().reduce.merge[static_cast<int>(Reduction::sum)][static_cast<int>(dtype)];
-  for (std::int64_t step = 1; step < pieces; step *= 2) {
-    for (std::int64_t i = 0; i + step < pieces; i += 2 * step) {
-      merge(sums + i * items * size, sums + (i + step) * items * size, items);
-    }
-  }
+  add_in_pairs(dtype, sums, pieces, items);
   std::memcpy(out, sums, items * size);
 }
 
@@ -278,8 +329,10 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
       each.c_next = result.strides[nd - 3];
     }
     const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
-    // A product of few multiplications takes as long as reading and writing its rows.
-    const std::int64_t work = batches * m * std::max(n * k / 2, (n + k) * size);
+    constexpr std::int64_t row_cost = 100;
+    // A product of few multiplications takes as long as reading and writing its rows, and no row
+    // less than 5 ns.
+    const std::int64_t work = batches * m * std::max({n * k / 2, (n + k) * size, row_cost});
     parallel_for((batches + per_chunk - 1) / per_chunk * chunks, work, [&](std::int64_t c) {
       const std::int64_t row = c % chunks * rows_per_chunk;
       const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
