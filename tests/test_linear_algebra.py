@@ -242,6 +242,13 @@ def test_stacks_in_reverse(dtype, m, k, n):
 
 
 @pytest.mark.parametrize("dtype", NUMERIC)
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 2), (2, 2, 2), (3, 5, 4), (20, 7, 9)])
+def test_long_stacks_of_small_products(m, k, n, dtype):
+    a, b = random((7, 901, m, k), dtype, 1), random((901, k, n), dtype, 2)
+    close(xp.asarray(a) @ xp.asarray(b), a @ b)
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
 def test_one_number_as_a_matrix(dtype):
     """Its strides may be zero."""
     a = random((40, 1), dtype, 1)

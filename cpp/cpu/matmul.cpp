@@ -313,7 +313,11 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
       b = Operand(b_copy);
     }
     const Layout& rows = *b.layout;
-    const std::int64_t per_chunk = std::max<std::int64_t>(1, 65536 / (m * n * k));
+    // A product of few multiplications takes as long as reading and writing its rows, and no row
+    // less than 5 ns.
+    constexpr std::int64_t row_cost = 100;
+    const std::int64_t cost = m * std::max({n * k / 2, (n + k) * size, row_cost});
+    const std::int64_t per_chunk = std::max<std::int64_t>(1, parallel_grain / 4 / cost);
     const std::int64_t rows_per_chunk = per_chunk > 1 ? m : 32;
     const std::int64_t chunks = (m + rows_per_chunk - 1) / rows_per_chunk;
     const std::int64_t line = nd > 2 ? result.shape[nd - 3] : 1;  // products evenly spaced
@@ -329,11 +333,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
       each.c_next = result.strides[nd - 3];
     }
     const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
-    constexpr std::int64_t row_cost = 100;
-    // A product of few multiplications takes as long as reading and writing its rows, and no row
-    // less than 5 ns.
-    const std::int64_t work = batches * m * std::max({n * k / 2, (n + k) * size, row_cost});
-    parallel_for((batches + per_chunk - 1) / per_chunk * chunks, work, [&](std::int64_t c) {
+    const std::int64_t groups = (batches + per_chunk - 1) / per_chunk;
+    parallel_for(groups * chunks, batches * cost, [&](std::int64_t c) {
       const std::int64_t row = c % chunks * rows_per_chunk;
       const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
       for (std::int64_t i = c / chunks * per_chunk; i < last;) {
