@@ -222,15 +222,22 @@ def test_lines_longer_than_the_caches(dtype, threads):
         check((np.arange(n) % ((n - 1) // 1023) * 1000).astype(dtype), 0, True)
 
 
+@pytest.mark.parametrize("times", [20, 40_000])
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_zeros_keep_their_order_and_nan_their_bits(dtype, descending):
+def test_zeros_keep_their_order_and_nan_their_bits(dtype, descending, times):
     bits = np.asarray([0.0, -0.0, 1.0, -0.0, 0.0, np.nan, -np.nan, -1.0], dtype)
-    a = np.tile(bits, 20)
-    check(a, 0, descending)
-    check(a[::-1], 0, descending)
-    tail = np.asarray(xp.sort(ours(a), descending=descending))[-40:]
-    assert np.signbit(tail).tolist() == np.signbit(a[np.isnan(a)]).tolist()
+    a = np.tile(bits, times)
+    for line in [
+        a,
+        a[::-1],
+        np.where(a == 0, a.dtype.type(-0.0), a),
+        np.where(a < 0, a, a.dtype.type(np.nan)),
+    ]:
+        check(line, 0, descending)
+        nan = line[np.isnan(line)]
+        tail = np.asarray(xp.sort(ours(line), descending=descending))[-nan.size :]
+        assert np.array_equal(np.signbit(tail), np.signbit(nan))
 
 
 @pytest.mark.parametrize("function", [xp.sort, xp.argsort])
