@@ -391,15 +391,15 @@ void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   quick_sort(other, to + below, above, true, levels);
 }
 
-// Writes a[0…n) to b in order, by the faster of the two ways; a is lost.
+// Sorts a[0…n) by means of b, into b if `into_b`, else into a, by the faster of the two ways.
 template <class Item>
-void sort_alone(Item* a, Item* b, i64 n) {
+void sort_alone(Item* a, Item* b, i64 n, bool into_b) {
   if constexpr (sizeof(Item) >= 4) {
     if (kernels().partition[item_class(sizeof(Item))]) {
-      return quick_sort(a, b, n, true, 2 * int(std::bit_width(static_cast<u64>(n))));
+      return quick_sort(a, b, n, into_b, 2 * int(std::bit_width(static_cast<u64>(n))));
     }
   }
-  radix_sort(a, b, n, true);
+  radix_sort(a, b, n, into_b);
 }
 
 template <class Item>
@@ -439,16 +439,17 @@ void cut(Item* a, Item* b, i64 n, bool into_b, const Item* pivots, i64 parts, i6
 
 // Writes n items to `to` in order, by means of a, which has room for as many: fill(first, last, p)
 // writes some of them to p, item_at(i) is one, and done(first, last) follows when that part of `to`
-// is in order. What is too much for the caches or for one thread, and of four or eight bytes, is
-// made and cut at common pivots a piece at a time; then each part is gathered from the pieces, cut
-// in two by the way, and sorted. So each item leaves the caches once before it is in order.
+// is in order. Item i may be made of what lies at i in a and `to`. What is too much for the caches
+// or for one thread, and of four or eight bytes, is made and cut at common pivots a piece at a
+// time; then each part is gathered from the pieces, cut in two by the way, and sorted. So each item
+// leaves the caches once before it is in order.
 template <class Item, class ItemAt, class Fill, class Done>
 void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&& fill,
                 Done&& done) {
   const auto alone = [&] {
     over_pieces(n, threads, 2 * sizeof(Item),
-                [&](i64 first, i64 last) { fill(first, last, a + first); });
-    sort_alone(a, to, n);
+                [&](i64 first, i64 last) { fill(first, last, to + first); });
+    sort_alone(to, a, n, false);
     over_pieces(n, threads, 2 * sizeof(Item), done);
   };
   constexpr i64 cached = (1 << 20) / sizeof(Item);
@@ -508,8 +509,8 @@ void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&&
       below += less;
       above += count - less;
     }
-    sort_alone(items, to + first, below);
-    sort_alone(others, to + first + below, above);
+    sort_alone(items, to + first, below, true);
+    sort_alone(others, to + first + below, above, true);
     done(first, last);
   });
 }
@@ -868,13 +869,7 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
     });
     // What a key does not give back, in the order it came: zeros, and NaN behind the numbers.
     if constexpr (is_real_type<T>) {
-      const auto put_back = [&](i64 place, auto&& is_meant) {
-        for (i64 i = 0; i < n; ++i) {
-          const K bits = load<K>(in + i * sizeof(T));
-          if (is_meant(bits)) store(out + place++ * sizeof(T), bits);
-        }
-      };
-      const auto place_of = [&](K key) {  // of the first that is not below it
+      const auto first_from = [&](K key) {
         return std::partition_point(sorted, sorted + n,
                                     [=](const Item& x) {
                                       return key_at<T>(reinterpret_cast<const char*>(&x), flip) <
@@ -882,11 +877,20 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
                                     }) -
                sorted;
       };
+      // Each element goes to the next place, and stays there if it is meant.
+      const auto put_back = [&](i64 place, i64 end, auto&& is_meant) {
+        for (const char* p = in; place < end; p += sizeof(T)) {
+          const K bits = load<K>(p);
+          store(out + place * i64(sizeof(T)), bits);
+          place += is_meant(bits);
+        }
+      };
       if (seen & has_negative_zero) {
-        put_back(place_of(K(top_bit<K> ^ flip)), [](K bits) { return K(bits << 1) == 0; });
+        const K zero = top_bit<K> ^ flip;
+        put_back(first_from(zero), first_from(zero + 1), [](K bits) { return K(bits << 1) == 0; });
       }
       if (seen & has_nan) {
-        put_back(place_of(K(~K(0))),
+        put_back(first_from(K(~K(0))), n,
                  [](K bits) { return K(bits & ~top_bit<K>) > infinity_bits<T>; });
       }
     }
