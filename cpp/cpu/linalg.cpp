@@ -674,7 +674,10 @@ std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool uppe
   const Stack a(a_operand);
   const blas_int n = a.rows;
   if (n == 0) return -1;
-  if (const SmallMatrixKernels* small = small_kernels<T>(n, 0, a.count)) {
+  // Larger ones are factored sooner by vectors along the rows of each.
+  constexpr std::int64_t most_in_lanes = 16;
+  const SmallMatrixKernels* small = small_kernels<T>(n, 0, a.count);
+  if (small && n <= most_in_lanes) {
     const int lanes = small->lanes;
     Workspace w;
     w.add<T>(n * n * lanes);
