@@ -872,11 +872,14 @@ struct Kept {
   // What is left in so much memory at most, for an operation of so many values up to `last`.
   u64 take(u64 wanted, u64 values, u64 last) {
     if (bytes < wanted || values > last - used) {
+      const u64 size = std::max(bytes, wanted);
       if (bytes < wanted) {
+        bytes = 0;  // until it has been cleared
+        memory = {};
         memory = allocate(static_cast<std::int64_t>(wanted));
-        bytes = wanted;
       }
-      check(cudaMemsetAsync(memory->data, 0, bytes, stream()), "cudaMemsetAsync");
+      check(cudaMemsetAsync(memory->data, 0, size, stream()), "cudaMemsetAsync");
+      bytes = size;
       used = 0;
     }
     used += values;
@@ -1011,8 +1014,9 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   return true;
 }
 
-// An assignment by more indices than this to places of which the cache does not hold the slots:
-// sorted by their places they write side by side, in half the time that claims take on an H100.
+// An assignment by more indices than this, to many times as many places or to ones of which the
+// cache does not hold the slots: sorted by their places they write side by side, in half the time
+// that claims take on an H100.
 constexpr std::int64_t most_claimed = std::int64_t{1} << 20;
 bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                 const Operand& out) {

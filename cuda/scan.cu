@@ -164,25 +164,26 @@ __device__ __forceinline__ void read_packs(const ScanLoop& loop, Place&& place, 
   constexpr int E = elements_of_pack(sizeof(A));
   for_input<A>(loop, [&](auto tag) {
     using From = decltype(tag);
-    if constexpr (sizeof(From) > sizeof(A)) return;
-    Pack<From, E> raw[packs_of_thread] = {};
+    if constexpr (sizeof(From) <= sizeof(A)) {
+      Pack<From, E> raw[packs_of_thread] = {};
 #pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
-      int count;
-      const char* const from = place(p, count);
-      if (count >= E) {
-        raw[p] = *reinterpret_cast<const Pack<From, E>*>(from);
-      } else {
+      for (int p = 0; p < packs_of_thread; ++p) {
+        int count;
+        const char* const from = place(p, count);
+        if (count >= E) {
+          raw[p] = *reinterpret_cast<const Pack<From, E>*>(from);
+        } else {
 #pragma unroll
-        for (int i = 0; i < E; ++i) {
-          if (i < count) raw[p].v[i] = reinterpret_cast<const From*>(from)[i];
+          for (int i = 0; i < E; ++i) {
+            if (i < count) raw[p].v[i] = reinterpret_cast<const From*>(from)[i];
+          }
         }
       }
-    }
 #pragma unroll
-    for (int p = 0; p < packs_of_thread; ++p) {
+      for (int p = 0; p < packs_of_thread; ++p) {
 #pragma unroll
-      for (int i = 0; i < E; ++i) x[p][i] = element_of<A>(loop, raw[p].v[i]);
+        for (int i = 0; i < E; ++i) x[p][i] = element_of<A>(loop, raw[p].v[i]);
+      }
     }
   });
 }

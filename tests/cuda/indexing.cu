@@ -159,8 +159,7 @@ void check_winners(int rounds) {
       expect_same(target, what.str());
     }
   }
-  // So many operations that what they leave behind is cleared in between, to places that are few
-  // and many for 1500 indices.
+  // So many operations that the marks which they leave behind are cleared in between.
   for (const std::int64_t n : {1000, 20000}) {
     View target = random_view(DType::float32, {n}, {false, true}, Values::any);
     Operand host_out = target.on_host(), device_out = target.on_device();
@@ -173,6 +172,21 @@ void check_winners(int rounds) {
       cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
       expect_same(target, "the last of equal places, many times");
     }
+  }
+  // And slots of 32 bits: they are after 2^32 claims.
+  const std::int64_t n = 1000, many = 1100000;
+  View target = random_view(DType::float32, {n}, {false, true}, Values::any);
+  Operand host_out = target.on_host(), device_out = target.on_device();
+  host_out.layout = device_out.layout = &scalar;
+  View index = random_view(DType::int64, {many}, {false, true}, Values::small);
+  set_integers(index, 0, n - 1);
+  const View other = random_view(DType::float32, {many}, {false, true}, Values::unit);
+  const View given = random_view(DType::float32, {many}, {false, true}, Values::unit);
+  cpu::scatter(given.on_host(), index.on_host(), host_out);
+  for (std::int64_t claims = 0; claims >> 32 == 0; claims += 2 * many) {
+    cuda::scatter_indexed(other.on_device(), index.on_device(), n, 1, device_out);
+    cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
+    expect_same(target, "the last of equal places, very many times");
   }
 }
 
