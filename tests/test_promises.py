@@ -102,6 +102,27 @@ class TestResultsDoNotDependOnLayout:
         results = {bits(xp.cumulative_sum(x, axis=axis)) for _, x in layouts(a)}
         assert len(results) == 1
 
+    # Results beyond the caches, whose parts are not: rows of whole lines and others, columns, lines
+    # of several sections.
+    @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64"])
+    @pytest.mark.parametrize(
+        ("shape", "axis"),
+        [((120, 16384), 1), ((123, 16381), 1), ((1023, 1701), 0), ((11, 300, 517), 1)]
+        + [((3, 540_673), 1), ((2**21 + 77,), 0)],
+    )
+    def test_scans_of_large_arrays(self, shape, axis, dtype):
+        a = data(shape, dtype, 6)
+        whole = xp.cumulative_sum(xp.asarray(a), axis=axis)
+        assert bits(whole) == bits(xp.cumulative_sum(xp.asarray(a[..., ::-1])[..., ::-1], axis=axis))
+        if len(shape) == 1:
+            parts = [xp.cumulative_sum(xp.stack([xp.asarray(a)] * 5), axis=1)[3]]
+        elif axis == 0:
+            parts = [xp.cumulative_sum(xp.asarray(a[:, j]), axis=0) for j in range(0, 1701, 100)]
+            whole = whole[:, ::100].T
+        else:
+            parts = [xp.cumulative_sum(xp.asarray(a[i]), axis=axis - 1) for i in range(shape[0])]
+        assert bits(whole) == b"".join(bits(part) for part in parts)
+
 
 REPORT = """
     import hashlib, json, sys

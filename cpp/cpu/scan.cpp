@@ -1,5 +1,6 @@
 // Running sums and products, in the order that kernels/reduce_kernels.hpp states, whatever the
 // layout; rows, or the columns of a contiguous kept dimension, run side by side.
+#include "block_loop.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr std::int64_t block_bytes = 16 << 10;
 // A long line is cut among threads in sections of so many blocks, which the caches hold between the
 // two times that they are read.
-constexpr std::int64_t section_blocks = 64;
+constexpr std::int64_t section_blocks = 128;
 
 // The first value along the axis: 0 for sums, 1 for products.
 void write_initial(bool product, const Operand& out, int axis) {
@@ -35,40 +36,58 @@ void write_initial(bool product, const Operand& out, int axis) {
 }
 
 // The running sum of one contiguous line by several threads. The blocks of a section are summed up
-// first, into scratch; then each goes on from the sum of those before it.
+// first, into scratch; then each goes on from the sum of those before it, while those of the next
+// section are summed up, so that threads wait for each other only once a section.
 void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
   const int item = itemsize(dtype), d = static_cast<int>(dtype);
   const ScanKernel rows = kernels().reduce.scan_rows[0][d];
   const MergeKernel add = kernels().reduce.merge[static_cast<int>(Reduction::sum)][d];
   const std::int64_t blocks = (n - 1) / scan_block + 1, block_bytes = scan_block * item;
-  alignas(8) char state[section_blocks + 1][2][8];  // the carry before each block
-  for (std::int64_t first = 0; first < blocks; first += section_blocks) {
-    const std::int64_t count = std::min(section_blocks, blocks - first);
-    const auto run = [&](std::int64_t i, std::int64_t position, char* to, char* carry) {
-      const std::int64_t at = (first + i) * block_bytes;
-      const std::int64_t length = std::min(scan_block, n - (first + i) * scan_block);
-      alignas(8) char packed[2][8];
-      std::memcpy(packed[0], carry, item);
-      std::memcpy(packed[0] + item, carry + 8, item);
-      rows(in + at, 0, to, 0, 1, length, position, packed);
-      if (position == 0) {
-        std::memcpy(carry, packed[0], item);
-        std::memcpy(carry + 8, packed[0] + item, item);
-      }
-    };
-    const std::int64_t work = 2 * count * block_bytes;
-    parallel_for(count, work,
-                 [&](std::int64_t i) { run(i, 0, thread_scratch(block_bytes), state[i + 1][0]); });
-    for (std::int64_t i = first == 0; i < count; ++i) {
-      std::memcpy(state[i + 1][1], state[i][1], item);
-      add(state[i + 1][1], state[i][0], 1);
+  struct alignas(8) Carry {
+    char block[8], before[8];  // the sum of the last block, and that of those before it
+  };
+  Carry sections[2][section_blocks + 1];  // the carry before each block
+  const bool streamed = n * item >= stream_from && in != out;
+  const std::int64_t piece = streamed_bytes / item;
+  // From `position` on, or for the block's sum alone, where there is no place for the result.
+  const auto run = [&](std::int64_t block, std::int64_t position, char* to, Carry carry) {
+    const char* const from = in + block * block_bytes;
+    const std::int64_t length = std::min(scan_block, n - block * scan_block);
+    alignas(64) char scratch[streamed_bytes];
+    alignas(8) char packed[2][8];
+    std::memcpy(packed[0], carry.block, item);
+    std::memcpy(packed[0] + item, carry.before, item);
+    for (std::int64_t i = 0; i < length; i += piece) {
+      const std::int64_t count = std::min(piece, length - i);
+      char* const target = !to || streamed ? scratch : to + i * item;
+      rows(from + i * item, 0, target, 0, 1, count, position + i, packed);
+      if (!to) fetch_pages(in, block * block_bytes + i * item, count * item, n * item);
+      if (to && streamed) kernels().stream(scratch, to + i * item, count * item);
     }
-    parallel_for(count, work, [&](std::int64_t i) {
-      alignas(8) char carry[2][8];
-      std::memcpy(carry, state[i], sizeof carry);
-      run(i, (first + i) * scan_block, out + (first + i) * block_bytes, carry[0]);
+    if (to && streamed) kernels().stream_fence();
+    std::memcpy(carry.block, packed[0], item);
+    std::memcpy(carry.before, packed[0] + item, item);
+    return carry;
+  };
+  for (std::int64_t first = -section_blocks; first < blocks; first += section_blocks) {
+    const std::int64_t next = first + section_blocks;
+    Carry* const carries = sections[first / section_blocks & 1];
+    Carry* const sums = sections[next / section_blocks & 1];
+    const std::int64_t count = std::clamp(blocks - next, std::int64_t{0}, section_blocks);
+    const std::int64_t scans = first < 0 ? 0 : std::min(blocks - first, section_blocks);
+    const std::int64_t work = (count + 2 * scans) * block_bytes;
+    parallel_for(std::max(count, scans), work, [&](std::int64_t i) {
+      if (i < scans) {
+        const std::int64_t block = first + i;
+        run(block, block * scan_block, out + block * block_bytes, carries[i]);
+      }
+      if (i < count) sums[i + 1] = run(next + i, 0, nullptr, {});
     });
-    std::memcpy(state[0], state[count], sizeof state[0]);
+    if (first >= 0) sums[0] = carries[scans];
+    for (std::int64_t i = next == 0; i < count; ++i) {
+      std::memcpy(sums[i + 1].before, sums[i].before, item);
+      add(sums[i + 1].before, sums[i].block, 1);
+    }
   }
 }
 
@@ -116,9 +135,18 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
       !casts && aligned && (by_columns ? kept_stride == item : step == item || n == 1);
   const bool out_direct = aligned && (by_columns || out_step == out_item || n == 1);
   const int widest = std::max(item, out_item);
-  const bool blocked = !in_direct || !out_direct;
   const bool in_chunks = kind == 0 && !is_complex(out.dtype) && out_item >= 4;
-  if (in_chunks && !by_columns && !blocked && kept.count() < 4 &&
+  // A large result goes past the caches, by way of a block in L1: what adds up faster than lines
+  // are fetched to be overwritten, in rows of whole lines or columns beside each other.
+  const bool whole_lines = reinterpret_cast<std::uintptr_t>(out_data) % line_bytes == 0 &&
+                           (m == 1 || out_kept_stride % line_bytes == 0);
+  const bool streamed =
+      kept.count() * n * out_item >= stream_from && in.data != out.data &&
+      (by_columns ? m * out_item >= streamed_bytes
+                  : in_chunks && out_direct && whole_lines && n * out_item >= 16 * streamed_bytes);
+  const bool adjoining = kept.ndim() == 1 && kept_stride == n * item;
+  const bool blocked = !in_direct || !out_direct || streamed;
+  if (in_chunks && !by_columns && in_direct && out_direct && kept.count() < 4 &&
       n >= section_blocks * scan_block && thread_count() > 1) {
     const Tiles lines(kept, 1);
     for (std::int64_t t = 0; t < lines.count(); ++t) {
@@ -135,12 +163,12 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
           ? std::min<std::int64_t>(most_scan_column_bytes / out_item, m)
           : std::min(std::clamp<std::int64_t>(block_bytes / widest / n, fewest, most_scan_rows), m);
   const Tiles tiles(kept, width);
+  const std::int64_t block_elements = (streamed ? streamed_bytes : block_bytes) / widest;
   const std::int64_t block =
-      blocked
-          ? std::min(std::max(block_bytes / widest / tiles.width() / scan_chunk, std::int64_t{1}) *
-                         scan_chunk,
-                     n)
-          : n;
+      blocked ? std::min(std::max(block_elements / tiles.width() / scan_chunk, std::int64_t{1}) *
+                             scan_chunk,
+                         n)
+              : n;
   const std::int64_t slab = (std::max<std::int64_t>(block, 1) * tiles.width() * widest + 63) & ~63;
   const CopyKernel copy_in = kernels().copy[item_class(item)];
   const CopyKernel copy_out = kernels().copy[item_class(out_item)];
@@ -176,13 +204,25 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
           }
           from_stride = line * out_item;
         }
-        if (!out_direct) {
+        if (streamed || !out_direct) {
           target = scratch + 2 * slab;
           to_stride = line * out_item;
         }
         (by_columns ? columns : rows)(source, from_stride, target, to_stride, lines, line, k,
                                       carry);
-        if (!out_direct) {
+        if (streamed) {
+          const std::int64_t to_next = by_columns ? out_step : out_kept_stride;
+          for (std::int64_t l = 0; l < lines; ++l) {
+            if (in_direct && by_columns && k + block + l < n) {
+              fetch(from + (block + l) * step, line * item);
+            } else if (in_direct && !by_columns) {
+              const char* const row = from - k * item + l * kept_stride;
+              const std::int64_t rows_left = adjoining ? m - tile.position - l : 1;
+              fetch_pages(row, k * item, line * item, rows_left * n * item);
+            }
+            kernels().stream(target + l * line * out_item, to + l * to_next, line * out_item);
+          }
+        } else if (!out_direct) {
           copy_out(
               target, {line * out_item, out_item}, to,
               {by_columns ? out_step : out_kept_stride, by_columns ? out_kept_stride : out_step},
@@ -190,6 +230,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
         }
       }
     }
+    if (streamed) kernels().stream_fence();
   });
 }
 

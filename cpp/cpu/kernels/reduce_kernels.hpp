@@ -68,7 +68,7 @@ template <class A>
 inline constexpr bool scans_in_chunks = (std::is_arithmetic_v<A> && sizeof(A) >= 4);
 inline constexpr std::int64_t longest_in_order = 32, scan_chunk = 16, scan_block = 4096;
 inline constexpr int most_scan_rows = 256, most_scan_column_bytes = 4096;
-inline constexpr int scan_carry = 6 * (most_scan_column_bytes + 64);
+inline constexpr int scan_carry = 2 * (most_scan_column_bytes + 64);
 
 struct ReduceKernels {
   // By the input's dtype. The accumulator is the one of the table's rule; under [1] float64 and

@@ -184,22 +184,44 @@ struct Chunked {
     }
   }
 
-  // One row of columns: to each element the M sums before it in the chunk, from the least to the
-  // greatest group, then those of its block and of the blocks before. With the first L of them the
-  // row ends a group, whose sum goes to `total`; with the last the chunk, which `inner` counts.
-  template <int M, int L>
-  static void line(const char* in, char* out, int64_t width, const A* const* before, const A* inner,
-                   const A* outer, A* total) {
+  // A chunk of rows, or the `rows` that are left of the last one: all of its sums are found in
+  // registers, one vector of columns after the other. `inner` counts the chunks of the block.
+  template <bool Whole>
+  static void chunk_of_rows(const char* in, int64_t in_stride, char* out, int64_t out_stride,
+                            int64_t rows, int64_t width, A* inner, const A* outer) {
+    constexpr int together = 8;
     const auto run = [&](int64_t j, auto load, auto store) {
-      V x = load(in + j * int64_t(sizeof(A)));
+      const V before = V::load(inner + j), blocks = V::load(outer + j);
+      V lower(Op::template identity<A>());
       ARRAYX_UNROLL
-      for (int m = 0; m < L; ++m) x = Op::combine(V::load(before[m] + j), x);
-      const V group = x;
-      ARRAYX_UNROLL
-      for (int m = L; m < M; ++m) x = Op::combine(V::load(before[m] + j), x);
-      const V sum = Op::combine(V::load(inner + j), x);
-      store(out + j * int64_t(sizeof(A)), Op::combine(V::load(outer + j), sum));
-      (total == inner ? sum : group).store(total + j);
+      for (int first = 0; first < P; first += together) {
+        const char* const p = in + first * in_stride + j * int64_t(sizeof(A));
+        char* const q = out + first * out_stride + j * int64_t(sizeof(A));
+        V x[together];
+        ARRAYX_UNROLL
+        for (int r = 0; r < together; ++r) {
+          const bool there = Whole || first + r < rows;
+          x[r] = there ? load(p + r * in_stride) : V(Op::template identity<A>());
+        }
+        ARRAYX_UNROLL
+        for (int step = 1; step < together; step *= 2) {
+          ARRAYX_UNROLL
+          for (int r = 0; r < together; ++r) {
+            if (r & step) x[r] = Op::combine(x[source(r, step)], x[r]);
+          }
+        }
+        if (first > 0) {
+          ARRAYX_UNROLL
+          for (int r = 0; r < together; ++r) x[r] = Op::combine(lower, x[r]);
+        }
+        lower = x[together - 1];
+        ARRAYX_UNROLL
+        for (int r = 0; r < together; ++r) {
+          if (!Whole && first + r >= rows) continue;
+          store(q + r * out_stride, Op::combine(blocks, Op::combine(before, x[r])));
+        }
+      }
+      Op::combine(before, lower).store(inner + j);
     };
     int64_t j = 0;
     for (; j + W <= width; j += W) {
@@ -214,13 +236,11 @@ struct Chunked {
   }
   static void columns(const char* in, int64_t in_stride, char* out, int64_t out_stride,
                       int64_t rows, int64_t width, int64_t position, void* carry) {
-    constexpr int levels = P == 16 ? 4 : 3;
     const int64_t step = (width + W - 1) / W * W;
     A* inner = static_cast<A*>(carry);
     A* outer = inner + step;
-    A* groups = outer + step;  // the sum of the last group of 1, 2, 4 … rows
     const V none(Op::template identity<A>());
-    for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t r = 0; r < rows; r += P) {
       if ((position + r) % scan_block == 0) {
         for (int64_t j = 0; j < width; j += W) {
           const V sum = Op::combine(V::load(outer + j), V::load(inner + j));
@@ -228,22 +248,10 @@ struct Chunked {
           none.store(inner + j);
         }
       }
-      const int at = int((position + r) % P);
-      const A* before[levels];
-      int count = 0, level = 0;
-      for (int m = 0; m < levels; ++m) {
-        if (at >> m & 1) before[count++] = groups + m * step;
-      }
-      while (at >> level & 1) ++level;
-      A* total = level == levels ? inner : groups + level * step;
-      constexpr decltype(&line<0, 0>) lines[5][5] = {
-          {line<0, 0>},
-          {line<1, 0>, line<1, 1>},
-          {line<2, 0>, line<2, 1>, line<2, 2>},
-          {line<3, 0>, line<3, 1>, line<3, 2>, line<3, 3>},
-          {line<4, 0>, line<4, 1>, line<4, 2>, line<4, 3>, line<4, 4>}};
-      lines[count][level](in + r * in_stride, out + r * out_stride, width, before, inner, outer,
-                          total);
+      const bool whole = r + P <= rows;
+      (whole ? chunk_of_rows<true> : chunk_of_rows<false>)(in + r * in_stride, in_stride,
+                                                           out + r * out_stride, out_stride,
+                                                           rows - r, width, inner, outer);
     }
   }
 };
