@@ -122,7 +122,10 @@ OneBlasThread::OneBlasThread() {
 OneBlasThread::~OneBlasThread() {
   const Blas& b = blas();
   const std::lock_guard lock(limit_mutex);
-  if (--limits == 0 && threads_before > 1) b.set_threads(threads_before);
+  // Another number than the one set here is somebody else's wish.
+  if (--limits == 0 && threads_before > 1 && b.get_threads() == 1) {
+    b.set_threads(threads_before);
+  }
 }
 
 }  // namespace arrayx::cpu

@@ -856,8 +856,8 @@ bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize
   }
   Dims length(n, 1), order;
   // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with 64
-  // of them, for caches and prefetchers lose their places. Where the output's do not begin at
-  // lines, those of another line are read as well.
+  // of them, for caches and prefetchers lose their places; bytes, of which a line has 64, need
+  // them. Where the output's do not begin at lines, those of another line are read as well.
   const bool at_lines = plan.stride[1][tile] * itemsize % line_bytes == 0;
   const std::int64_t strip = std::max(line_bytes / itemsize, at_lines ? 32 : 48);
   length[inner] = std::min(strip, plan.size[inner]);

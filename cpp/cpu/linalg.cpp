@@ -667,8 +667,8 @@ void determinant_as(const Operand& a_operand, const Operand* det, const Operand*
 
 // ---- Cholesky and QR --------------------------------------------------------------------------
 
-// Row-major A is column-major conj(A); its upper factor U has A = transpose(U) conj(U), and
-// transpose(U), which is lower, lies in memory row-major.
+// To LAPACK, row-major A is column-major conj(A); its upper factor U has A = transpose(U) conj(U),
+// and transpose(U), which is lower, lies in memory row-major.
 template <class T>
 std::int64_t cholesky_as(const Operand& a_operand, const Operand& out, bool upper) {
   const Stack a(a_operand);

@@ -55,9 +55,9 @@ void add_in_pairs(DType dtype, char* vectors, std::int64_t count, std::int64_t i
 
 // The vector a @ x, where a has `rows` rows of `depth` numbers and those of x are `x_step` apart.
 // Large matrices of real numbers are cut into pieces for our own threads, of at most 2^18 numbers,
-// which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. A
-// transposed matrix is cut along its depth, too, since narrow panels of it lie in short runs; the
-// pieces' results are added in pairs.
+// which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. Long
+// rows are cut, too, since fewer than eight at a time take twice as long, and so is the depth of a
+// transposed matrix, whose narrow panels lie in short runs; the pieces' results are added in pairs.
 template <class Scale>
 void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix& a,
                     std::int64_t rows, std::int64_t depth, const char* x, std::int64_t x_step,
@@ -75,14 +75,21 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
     constexpr std::int64_t size = sizeof(Scale);
     constexpr std::int64_t piece = 1 << 15, most = 1 << 18;  // numbers
     if (rows <= 2 * piece / depth) return call(a.data, rows, depth, x, y);
-    const std::int64_t height = a.transposed ? std::min<std::int64_t>(rows, 2048)
-                                             : std::max<std::int64_t>(1, piece / depth);
+    const std::int64_t height =
+        std::min(rows, a.transposed ? 2048 : std::max<std::int64_t>(8, piece / depth));
     const std::int64_t panels = (rows - 1) / height + 1;
     const std::int64_t length =
         a.transposed ? std::min(std::max(depth * panels / 8, piece / height), most / height)
-                     : piece;
+                     : piece / height;
     const std::int64_t cuts = (depth - 1) / length + 1;
-    StorageRef sums;
+    StorageRef packed, sums;
+    if (x_step != 1) {
+      packed = allocate(checked_bytes(depth, size));
+      char* const to = static_cast<char*>(packed->data);
+      kernels().copy[item_class(size)](x, {0, x_step * size}, to, {0, size}, 1, depth);
+      x = to;
+      x_step = 1;
+    }
     if (cuts > 1) sums = allocate(checked_bytes(cuts * rows, size));
     char* const target = cuts > 1 ? static_cast<char*>(sums->data) : y;
     parallel_for(panels * cuts, rows * (depth + 1) * size, [&](std::int64_t i) {
@@ -90,7 +97,7 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
       const std::int64_t at = cut * length;
       const std::int64_t first = a.transposed ? at * a.leading + row : row * a.leading + at;
       call(a.data + first * size, std::min(height, rows - row), std::min(length, depth - at),
-           x + at * x_step * size, target + (cut * rows + row) * size);
+           x + at * size, target + (cut * rows + row) * size);
     });
     if (cuts == 1) return;
     add_in_pairs(std::is_same_v<Scale, float> ? DType::float32 : DType::float64, target, cuts,

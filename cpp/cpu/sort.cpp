@@ -708,7 +708,11 @@ void counting_argsort(const char* in, i64* out, i64 n, Key<T> flip) {
     p = sum;
     sum += count;
   }
-  for (i64 i = 0; i < n; ++i) append(out, place[key_at<T>(in + i, flip)], i);
+  for (i64 i = 0; i < n; ++i) {
+    // Another thread may write to the input: a key that was not counted has no place.
+    const i64 at = place[key_at<T>(in + i, flip)]++;
+    if (at < n) out[at] = i;
+  }
 }
 
 // Keys of two bytes: by the lower one, then by the upper one. An item is the upper byte above a
@@ -877,9 +881,11 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
                                     }) -
                sorted;
       };
-      // Each element goes to the next place, and stays there if it is meant.
+      // Each element goes to the next place, and stays there if it is meant. The input ends, too:
+      // another thread may write to it.
       const auto put_back = [&](i64 place, i64 end, auto&& is_meant) {
-        for (const char* p = in; place < end; p += sizeof(T)) {
+        const char* const last = in + n * i64(sizeof(T));
+        for (const char* p = in; place < end && p < last; p += sizeof(T)) {
           const K bits = load<K>(p);
           store(out + place * i64(sizeof(T)), bits);
           place += is_meant(bits);

@@ -1,4 +1,4 @@
-// What Gaussian elimination does to the rows of one matrix; small_matrices.hpp says how it stands.
+// What Gaussian elimination and Cholesky's do to the rows of one matrix; small_matrices.hpp says how it stands.
 #pragma once
 
 #include "reflections.hpp"

@@ -92,7 +92,7 @@ struct SmallMatrixKernels {
   // exchanged, j and pivots[j] in turn.
   void (*eliminate_columns)(void* a, std::int64_t rows, std::int64_t stride, std::int64_t first,
                             std::int64_t columns, std::int64_t* pivots);
-  // The upper triangle of the symmetric n × n matrix, of which nothing else is read, becomes the U
+  // The upper triangle of the symmetric n × n matrix, which alone counts, becomes the U
   // of transpose(U) U; what is below it is lost. False where the matrix is not positive definite.
   bool (*cholesky_one)(void* a, std::int64_t n, std::int64_t stride);
   // b, of whole vectors, becomes the x of a x = b, where a is a triangle of n × n numbers.

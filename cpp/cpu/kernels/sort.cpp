@@ -1,5 +1,5 @@
 // Sorting networks, compiled per instruction set: many short lines side by side, as many as a cache
-// line has lanes, and single lines of up to a thousand keys. What is exchanged depends on the
+// line has lanes, and single lines of up to 8 KiB of keys. What is exchanged depends on the
 // number of keys alone, so nothing waits for a branch that went the other way; nor does the cut of
 // a long line at a pivot.
 #include <algorithm>
