@@ -312,6 +312,9 @@ class BlockLoop {
     return ((few ? parallel_grain / 4 : parallel_grain) / element_cost_bytes_ / 64 + 1) * 64;
   }
 
+  // Whether arithmetic takes longer than moving the operands within the caches.
+  bool computes() const { return element_cost_bytes_ > bytes_per_element_; }
+
   // Straight from memory to memory; in blocks where a constant is read from its block.
   void run_direct() {
     const std::int64_t chunk = chunk_elements();
@@ -321,30 +324,33 @@ class BlockLoop {
     const std::int64_t step = streamed_       ? std::min(block_, streamed_bytes / largest_)
                               : any_constant_ ? block_
                                               : chunk;
-    parallel_for((total_ + chunk - 1) / chunk, total_ * element_cost_bytes_, [&](std::int64_t c) {
-      alignas(64) char scratch[streamed_bytes];
-      const std::int64_t end = std::min(total_, (c + 1) * chunk);
-      for (std::int64_t i = c * chunk; i < end; i += step) {
-        const void* in[plan_operands];
-        for (int k = 0; k < out_; ++k) {
-          in[k] =
-              constant_[k] ? constants_[k] : operands_[k].data + i * itemsize(operands_[k].memory);
-        }
-        const std::int64_t n = std::min(step, end - i);
-        char* const target = out_data + i * out_size;
-        if (!streamed_) {
-          kernel_(in, target, n);
-          continue;
-        }
-        kernel_(in, scratch, n);
-        for (int k = 0; k < out_; ++k) {
-          const int size = itemsize(operands_[k].memory);
-          if (!constant_[k]) fetch_pages(operands_[k].data, i * size, n * size, total_ * size);
-        }
-        table_.stream(scratch, target, n * out_size);
-      }
-      if (streamed_) table_.stream_fence();
-    });
+    parallel_for((total_ + chunk - 1) / chunk, total_ * element_cost_bytes_,
+                 [&](std::int64_t c) {
+                   alignas(64) char scratch[streamed_bytes];
+                   const std::int64_t end = std::min(total_, (c + 1) * chunk);
+                   for (std::int64_t i = c * chunk; i < end; i += step) {
+                     const void* in[plan_operands];
+                     for (int k = 0; k < out_; ++k) {
+                       in[k] = constant_[k] ? constants_[k]
+                                            : operands_[k].data + i * itemsize(operands_[k].memory);
+                     }
+                     const std::int64_t n = std::min(step, end - i);
+                     char* const target = out_data + i * out_size;
+                     if (!streamed_) {
+                       kernel_(in, target, n);
+                       continue;
+                     }
+                     kernel_(in, scratch, n);
+                     for (int k = 0; k < out_; ++k) {
+                       const int size = itemsize(operands_[k].memory);
+                       if (!constant_[k])
+                         fetch_pages(operands_[k].data, i * size, n * size, total_ * size);
+                     }
+                     table_.stream(scratch, target, n * out_size);
+                   }
+                   if (streamed_) table_.stream_fence();
+                 },
+                 computes());
   }
 
   // Whether operand k is contiguous along rows and of the kernel's dtype.
@@ -425,15 +431,17 @@ class BlockLoop {
                                         : columns;
     const std::int64_t buffer_bytes =
         (std::min(step, columns) * largest_ + line_bytes - 1) / line_bytes * line_bytes;
-    parallel_for(chunks_across * ((rows - 1) / down + 1), total_ * element_cost_bytes_,
-                 [&](std::int64_t c) {
-                   const std::int64_t first = c % chunks_across * across;
-                   const std::int64_t last = std::min(columns, first + across);
-                   const std::int64_t row = c / chunks_across * down;
-                   RowRun(*this, packs || streamed_ ? buffer_bytes : 0)
-                       .run(row, std::min(rows, row + down), first, last, step);
-                   if (streamed_) table_.stream_fence();
-                 });
+    parallel_for(
+        chunks_across * ((rows - 1) / down + 1), total_ * element_cost_bytes_,
+        [&](std::int64_t c) {
+          const std::int64_t first = c % chunks_across * across;
+          const std::int64_t last = std::min(columns, first + across);
+          const std::int64_t row = c / chunks_across * down;
+          RowRun(*this, packs || streamed_ ? buffer_bytes : 0)
+              .run(row, std::min(rows, row + down), first, last, step);
+          if (streamed_) table_.stream_fence();
+        },
+        computes());
   }
 
   // The part of run_rows that a thread does at a time.

@@ -37,12 +37,13 @@ void pause_briefly() {
 #endif
 }
 
+using Clock = std::chrono::steady_clock;
+
 // Waits until done() without sleeping, for as long as waking a thread takes. A processor that
 // others wait for is let go: a helper that was woken on the caller's own would otherwise keep it
 // waiting.
 template <class Done>
 void spin(Done&& done) {
-  using Clock = std::chrono::steady_clock;
   constexpr auto longest = std::chrono::microseconds(30);
   const auto end = Clock::now() + longest;
   while (!done() && Clock::now() < end) {
@@ -112,7 +113,8 @@ class Pool {
       grow(helpers);
       loops_.push_back(&loop);
       open_places_.fetch_add(helpers, std::memory_order_relaxed);
-      wake = std::min(helpers, sleeping_);
+      const int needed = helpers - spinning_.load(std::memory_order_relaxed);
+      wake = std::clamp(needed, 0, sleeping_);
     }
     if (wake > 1) {
       work_.notify_all();  // one call; those too many go back to sleep
@@ -136,6 +138,24 @@ class Pool {
     const std::lock_guard lock(mutex_);
   }
 
+  // Of so many helpers those that spin. Where some sleep and the last question was lately, they are
+  // woken: they will be there for the next one.
+  int awake(int helpers) {
+    constexpr std::int64_t lately = 200'000;  // nanoseconds
+    const std::int64_t now = Clock::now().time_since_epoch().count();
+    const std::int64_t before = asked_.exchange(now, std::memory_order_relaxed);
+    const int spinning = spinning_.load(std::memory_order_relaxed);
+    if (spinning < helpers && now - before < lately) {
+      const std::lock_guard lock(mutex_);
+      grow(helpers);
+      if (sleeping_ > 0 && roused_ == 0) {
+        roused_ = sleeping_;
+        work_.notify_all();
+      }
+    }
+    return std::min(spinning, helpers);
+  }
+
  private:
   void grow(int helpers) {
     while (threads_ < helpers) {
@@ -151,11 +171,14 @@ class Pool {
   void work(int number) {
     const auto any = [this] { return open_places_.load(std::memory_order_relaxed) > 0; };
     for (;;) {
+      spinning_.fetch_add(1, std::memory_order_relaxed);
       spin(any);
+      spinning_.fetch_sub(1, std::memory_order_relaxed);
       std::unique_lock lock(mutex_);
       ++sleeping_;
-      work_.wait(lock, any);
+      work_.wait(lock, [&] { return roused_ > 0 || any(); });
       --sleeping_;
+      if (roused_ > 0) --roused_;
       const auto found = std::find_if(loops_.begin(), loops_.end(),
                                       [](const Loop* loop) { return loop->places > 0; });
       if (found == loops_.end()) continue;
@@ -173,8 +196,9 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable work_, finished_;
   std::vector<Loop*> loops_;
-  std::atomic<int> open_places_{0};
-  int threads_ = 0, sleeping_ = 0;
+  std::atomic<int> open_places_{0}, spinning_{0};
+  std::atomic<std::int64_t> asked_{0};  // when, of awake()
+  int threads_ = 0, sleeping_ = 0, roused_ = 0;
 };
 
 constinit MadeOnce<Pool> pool;
@@ -190,6 +214,10 @@ int thread_count() {
 #else
   return 1;
 #endif
+}
+
+int threads_awake(int threads) {
+  return 1 + pool.get().awake(threads - 1);
 }
 
 void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
