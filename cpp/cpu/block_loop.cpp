@@ -19,6 +19,11 @@ inline constexpr int scratch_bytes = 16384;  // per operand; four of them fit an
 // KiB.
 inline constexpr int packed_bytes = 2048;
 
+// Bytes that go past the caches at a time where all operands are read straight on: -x and x + y run
+// at 90 to 95 % of a copy's speed then; pieces of 1 KiB take a sixth and a twentieth longer, of 256
+// bytes a quarter. What goes along rows takes longer in pieces of less than streamed_bytes.
+inline constexpr std::int64_t straight_bytes = streamed_bytes / 2;
+
 // Elements of one block: every operand's part of it fits half a scratch buffer, so that a buffer
 // can hold a packed block and the other half its cast.
 int block_elements(int largest_itemsize) {
@@ -175,6 +180,14 @@ void stream_box(const char* in, const Dims& in_strides, char* out, const Dims& o
   }
 }
 
+// Of n items that go past the caches to `target` those up to the last end of a line: what follows
+// begins there then, and no line is written in two parts.
+std::int64_t whole_lines(const char* target, std::int64_t n, std::int64_t itemsize) {
+  const auto over = static_cast<std::int64_t>(
+      (reinterpret_cast<std::uintptr_t>(target) + n * itemsize) % line_bytes);
+  return over % itemsize == 0 && over < n * itemsize ? n - over / itemsize : n;
+}
+
 Dims in_bytes(Dims strides, int itemsize) {
   for (std::int64_t& s : strides) s *= itemsize;
   return strides;
@@ -321,12 +334,12 @@ class BlockLoop {
     const int out_size = itemsize(operands_[out_].memory);
     char* const out_data = operands_[out_].data;
     // A streamed piece and what it is made from are in L1 at once.
-    const std::int64_t step = streamed_       ? std::min(block_, streamed_bytes / largest_)
+    const std::int64_t step = streamed_       ? std::min(block_, straight_bytes / largest_)
                               : any_constant_ ? block_
                                               : chunk;
     parallel_for((total_ + chunk - 1) / chunk, total_ * element_cost_bytes_,
                  [&](std::int64_t c) {
-                   alignas(64) char scratch[streamed_bytes];
+                   alignas(64) char scratch[straight_bytes];
                    const std::int64_t end = std::min(total_, (c + 1) * chunk);
                    for (std::int64_t i = c * chunk; i < end; i += step) {
                      const void* in[plan_operands];
@@ -483,8 +496,13 @@ class BlockLoop {
           plain_rows(rows, last - first);
         } else {
           for (std::int64_t r = 0; r < rows; ++r) {
-            for (std::int64_t j = 0; j < last - first; j += step) {
-              piece(j, std::min(step, last - first - j), j + step < last - first);
+            for (std::int64_t j = 0, n; j < last - first; j += n) {
+              n = std::min(step, last - first - j);
+              const bool more = j + n < last - first;
+              if (more && loop_.streamed_) {
+                n = whole_lines(at_[K_ - 1] + j * step_[K_ - 1], n, step_[K_ - 1]);
+              }
+              piece(j, n, more);
             }
             for (int k = 0; k < K_; ++k) at_[k] += next_[k];
           }
@@ -792,8 +810,9 @@ class BlockLoop {
           in[k] = source_[k] + (in_rows_[k] ? offset[k] : loop_.constant_[k] ? 0 : packed);
         }
         char* const row = target + (in_rows_[out] ? offset[out] : r * columns * out_size);
-        for (std::int64_t j = 0; j < columns; j += step) {
-          const std::int64_t m = std::min(step, columns - j);
+        for (std::int64_t j = 0, m; j < columns; j += m) {
+          m = std::min(step, columns - j);
+          if (streamed && j + m < columns) m = whole_lines(row + j * out_size, m, out_size);
           loop_.kernel_(in, streamed ? piece : row, m);
           if (!streamed) break;
           for (int k = 0; k < out; ++k) {
