@@ -112,6 +112,7 @@ class TestResultsDoNotDependOnLayout:
     )
     def test_scans_of_large_arrays(self, shape, axis, dtype):
         a = data(shape, dtype, 6)
+        a[..., :1000] = -0.0 if dtype != "int32" else 0
         whole = xp.cumulative_sum(xp.asarray(a), axis=axis)
         assert bits(whole) == bits(xp.cumulative_sum(xp.asarray(a[..., ::-1])[..., ::-1], axis=axis))
         if len(shape) == 1:
