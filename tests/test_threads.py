@@ -154,6 +154,60 @@ class TestPythonsThreads:
             OMP_NUM_THREADS="4",
         )
 
+    def test_loops_stay_in_their_memory_while_another_thread_writes(self):
+        """Masks, indices and counts that are read twice differ between the two times. Results may
+        be anything; but there is no memory for what is more than was found at first."""
+        run_python(
+            """
+            import threading, time
+            import numpy as np
+            import arrayx as xp
+
+            n = 300_000
+            bits, places, times = np.zeros(n, bool), np.zeros(n, np.int64), np.zeros(n, np.int64)
+            small = np.zeros(n, np.int8)
+            bits[0] = True
+            mask, index, repeats, few = (
+                xp.asarray(a, copy=False) for a in (bits, places, times, small)
+            )
+            plane = xp.reshape(mask, (500, 600), copy=False)
+            x = xp.arange(n, dtype=xp.float64)
+
+            def write():
+                while not done:
+                    bits[1:], places[:], times[:], small[:] = True, 1 << 50, 9, -128
+                    bits[1:], places[:], times[:], small[:] = False, 3, 0, 127
+
+            def put(key, value):
+                x[key] = value
+
+            done = False
+            writer = threading.Thread(target=write)
+            writer.start()
+            for loop in (
+                lambda: x[mask],
+                lambda: x[::-1][mask],
+                lambda: xp.nonzero(mask),
+                lambda: xp.nonzero(plane),
+                lambda: put(mask, x[: int(xp.count_nonzero(mask))]),
+                lambda: put(index, x),
+                lambda: put(index, 1.0),
+                lambda: xp.repeat(x, repeats),
+                lambda: xp.unique_all(mask),
+                lambda: xp.unique_all(few),
+            ):
+                end = time.monotonic() + 0.3
+                while time.monotonic() < end:
+                    try:
+                        loop()
+                    except (IndexError, ValueError):
+                        pass
+            done = True
+            writer.join()
+            """,
+            OMP_NUM_THREADS="2",
+        )
+
 
 BUSY = """
     import os, signal, threading, warnings

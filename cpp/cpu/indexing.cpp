@@ -1,5 +1,7 @@
 // Gathers, scatters and the positions of non-zero elements. Every loop walks a Plan whose last
 // dimension is a tight loop by item size; addresses are byte pointers, so memory may be unaligned.
+// Another Python thread may write to an index or a mask between two looks at it: what the first one
+// found is no bound to what the second one does.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -195,6 +197,15 @@ void each_nonzero_run(const char* p, i64 n, F&& f) {
   for (; i < n; ++i) {
     if (p[i] != 0) f(i, std::integral_constant<i64, 1>());
   }
+}
+
+// Counts of chunks become what is before each and, at the end, all: `room` exactly, whatever was
+// counted. Without counts one chunk has it all.
+void add_up(std::vector<i64>& before, i64 room) {
+  for (std::size_t c = 1; c + 1 < before.size(); ++c) {
+    before[c] = std::min(room, before[c - 1] + before[c]);
+  }
+  before.back() = room;
 }
 
 // A loop over a layout in row-major order with all its dimensions; rank 0 becomes rank 1.
@@ -418,15 +429,18 @@ bool any_out_of_bounds(const char* index, i64 count, i64 n) {
   return static_cast<i64>(rest) < 0;
 }
 
-// Writes contiguous items at p, or the only one there, to where contiguous indices, known to be in
-// bounds, say: index times `stride` bytes from q on.
+// Writes contiguous items at p, or the only one there, to where contiguous indices that are in
+// bounds say: index times `stride` bytes from q on.
 template <bool divided, bool one_item, class T, class I>
 void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 stride, Part part) {
   const T only = load<T>(p);
   T spare;
   const auto put = [&](i64 j) {
-    const auto i = static_cast<i64>(normalised(load<I>(index + j * i64(sizeof(I))), n));
-    const i64 place = i * stride;
+    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
+    if (i >= static_cast<u64>(n)) [[unlikely]] {
+      return;
+    }
+    const i64 place = static_cast<i64>(i) * stride;
     char* to = q + place;
     if constexpr (divided) {  // no branch: whose turn it is cannot be guessed
       const auto mine = -static_cast<std::uintptr_t>(part.has(place));
@@ -806,8 +820,8 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
       });
       before[chunk + 1] = count;
     });
-    for (i64 c = 0; c < cut.chunks; ++c) before[c + 1] += before[c];
   }
+  add_up(before, out.layout->size);
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using T = decltype(item);
     constexpr i64 bytes = sizeof(T), block = 1024;
@@ -816,6 +830,7 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
     parallel_for(cut.chunks, work, [&](i64 chunk) {
       std::uint16_t positions[block + 8];
       char* q = out.data + before[chunk] * bytes;
+      char* const end = out.data + before[chunk + 1] * bytes;
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
         for (i64 r = 0; r < rows; ++r) {
           const char* m = mask.data + at[0] + r * row_stride(plan, 0);
@@ -825,12 +840,14 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
             const char* from = p + j * in_step;
             if (step == 1 && in_step == bytes && mostly_nonzero(m + j, n)) {
               each_nonzero_run(m + j, n, [&](i64 i, auto count) {
+                if (end - q < count * bytes) return;
                 std::memcpy(q, from + i * bytes, count * bytes);
                 q += count * bytes;
               });
               continue;
             }
-            const i64 found = positions_in_row<bool>(m + j * step, step, n, positions);
+            const i64 found = std::min((end - q) / bytes,
+                                       positions_in_row<bool>(m + j * step, step, n, positions));
             for (i64 k = 0; k < found; ++k, q += bytes) {
               store(q, load<T>(from + positions[k] * in_step));
             }
@@ -887,14 +904,14 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
         });
         before[chunk + 1] = count;
       });
-      for (i64 c = 0; c < cut.chunks; ++c) before[c + 1] += before[c];
     }
+    add_up(before, out[0].layout->size);
     const i64 work = in.layout->size * bytes + out[0].layout->size * 8 * ndim;
     parallel_for(cut.chunks, work, [&](i64 chunk) {
       constexpr i64 block = 1024;
       std::uint16_t positions[block + 8];
       i64 at_column = before[chunk];
-      const i64 end = chunk + 1 < cut.chunks ? before[chunk + 1] : out[0].layout->size;
+      const i64 end = before[chunk + 1];
       const i64 first_row = chunk / cut.pieces * cut.rows_per_chunk;
       Dims index(ndim);
       i64 rest = first_row;
@@ -912,7 +929,8 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
               at_column += kernels().positions[1](p + j, n, j, to, end - at_column);
               continue;
             }
-            const i64 found = positions_in_row<T>(p + j * step, step, n, positions);
+            const i64 found =
+                std::min(end - at_column, positions_in_row<T>(p + j * step, step, n, positions));
             for (int d = 0; d + 1 < ndim; ++d) {
               for (i64 k = 0; k < found; ++k) store(columns[d] + (at_column + k) * 8, index[d]);
             }
@@ -926,6 +944,8 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
           }
         }
       });
+      // Positions are used as they are: what is missing is one, too.
+      for (char* column : columns) std::memset(column + at_column * 8, 0, (end - at_column) * 8);
     });
   });
 }

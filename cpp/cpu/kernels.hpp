@@ -112,8 +112,8 @@ struct MatmulJob {
 using MatmulKernel = void (*)(const MatmulJob& job);
 inline constexpr std::int64_t matmul_depth = 256;  // the largest k, for packing b
 
-// Writes base plus the position of each of the n bytes at p that is not zero; there is room for
-// `room` such, which may be written even where there are fewer. Returns how many there are.
+// Writes base plus the position of each of the n bytes at p that is not zero, but of no more than
+// the first `room`; so many may be written even where there are fewer. Returns how many there are.
 using PositionsKernel = std::int64_t (*)(const char* p, std::int64_t n, std::int64_t base,
                                          void* out, std::int64_t room);
 

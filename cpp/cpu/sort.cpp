@@ -665,7 +665,9 @@ void argsort_complex(const char* in, i64* out, i64 n, bool descending, bool thre
     i64 slot = 0;
     for (int group = 0; group < 4; ++group) {
       for (i64 i = 0; i < n; ++i) {
-        if (nan_class(load<C>(in + i * sizeof(C))) == group) a[slot++] = static_cast<u64>(i);
+        // Another thread may write to the input, so that an element is met in two groups.
+        const bool met = nan_class(load<C>(in + i * sizeof(C))) == group;
+        if (met && slot < n) a[slot++] = static_cast<u64>(i);
       }
       group_end[group] = slot;
     }
@@ -695,24 +697,23 @@ void argsort_truth(const char* in, i64* out, i64 n, bool descending) {
       found += kernels().positions[1](bytes, count, first, out + found, n - found);
     }
   }
+  std::fill(out + found, out + n, 0);  // where another thread wrote to the input in between
 }
 
 // Keys of one byte: count each, then write each position to its place.
 template <class T>
-void counting_argsort(const char* in, i64* out, i64 n, Key<T> flip) {
+void counting_argsort(const char* in, i64* out, i64 n, bool descending, Scratch& scratch) {
+  Key<T>* keys = scratch.take<Key<T>>(n);
+  keys_of<T>(in, keys, n, descending);
   i64 place[256] = {};
-  for (i64 i = 0; i < n; ++i) ++place[key_at<T>(in + i, flip)];
+  for (i64 i = 0; i < n; ++i) ++place[keys[i]];
   i64 sum = 0;
   for (i64& p : place) {
     const i64 count = p;
     p = sum;
     sum += count;
   }
-  for (i64 i = 0; i < n; ++i) {
-    // Another thread may write to the input: a key that was not counted has no place.
-    const i64 at = place[key_at<T>(in + i, flip)]++;
-    if (at < n) out[at] = i;
-  }
+  for (i64 i = 0; i < n; ++i) append(out, place[keys[i]], i);
 }
 
 // Keys of two bytes: by the lower one, then by the upper one. An item is the upper byte above a
@@ -765,7 +766,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
       });
     };
     if (sizeof(T) == 1 && n > (kernels().short_sort[2] ? 256 : insertion_length)) {
-      if constexpr (sizeof(T) == 1) counting_argsort<T>(in, out, n, flip);
+      if constexpr (sizeof(T) == 1) counting_argsort<T>(in, out, n, descending, scratch);
     } else if (sizeof(T) <= 2 && n <= short_sort_bytes / 2) {
       sort_packed(u32{});
     } else if (sizeof(T) == 2 && n <= i64{1} << 24) {
@@ -1238,11 +1239,12 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
     std::atomic<bool> bad{false};
     over_pieces(n, true, int(size) + 8, [&](i64 first, i64 last) {
       for (i64 i = first; i < last; ++i) {
-        if (order[i] < 0 || order[i] >= n) {
+        const i64 at = order[i];
+        if (at < 0 || at >= n) {
           bad.store(true, std::memory_order_relaxed);
           return;
         }
-        std::memcpy(to + i * size, sorted + order[i] * size, size);
+        std::memcpy(to + i * size, sorted + at * size, size);
       }
     });
     if (bad) return false;

@@ -345,19 +345,28 @@ Array repeat(const Array& x, const Array& repeats, std::optional<std::int64_t> a
     if (times < 0) value_error("repeat: repeats must be at least 0, not ", times);
   };
   if (repeats.size() == 1) {
-    check(count[0]);
-    return repeat_evenly(in, count[0], along);
+    const std::int64_t times = count[0];
+    check(times);
+    return repeat_evenly(in, times, along);
   }
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    check(count[i * stride]);
-    if (__builtin_add_overflow(total, count[i * stride], &total)) {
+    const std::int64_t times = count[i * stride];
+    check(times);
+    if (__builtin_add_overflow(total, times, &total)) {
       value_error("repeat: the counts add up to more than 2**63 - 1");
     }
   }
   const Array positions = empty(Dims{total}, index_dtype, Device{});
   std::int64_t* position = positions.data_as<std::int64_t>();
-  for (std::int64_t i = 0; i < n; ++i) position = std::fill_n(position, count[i * stride], i);
+  std::int64_t* const end = position + total;
+  // Another thread may write to the counts: they need not add up to the total once more.
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t times = count[i * stride];
+    if (times > end - position) break;
+    position = std::fill_n(position, times, i);
+  }
+  std::fill(position, end, 0);
   return take(in, astype(positions, index_dtype, false, x.device()), along);
 }
 

@@ -133,17 +133,20 @@ std::optional<Array> found_by_table(const Array& elements, const Array& sorted) 
       using Wide = std::conditional_t<sizeof(T) == 8, T, std::int64_t>;
       const Element first = Element::of(static_cast<Wide>(low));
       const Array table = full({static_cast<std::int64_t>(span) + 1}, Element::of(false), device);
-      const Array places = empty({n}, index_dtype, device);
-      apply(Op::subtract, first.dtype, sorted, first, places);
-      const OffsetRange range{0, table.size() - 1, 1, true};
-      backend(device).scatter(Element::of(true), places, range, table.with(Layout()));
-      const Array inside = empty(elements.shape(), elements.dtype, device);
       const Element ends[] = {Element::of(low), Element::of(high)};
-      const Operand operands[] = {elements, ends[0], ends[1]};
-      backend(device).elementwise(Op::clip, elements.dtype, operands, inside);
-      const Array sought = empty(elements.shape(), index_dtype, device);
-      apply(Op::subtract, first.dtype, inside, first, sought);
-      return pick(table, sought);
+      // Clipped on both sides, since values to which another thread writes while they are sorted
+      // need not be between the first and the last.
+      const auto places_of = [&](const Array& a, const Array& inside) {
+        const Operand operands[] = {a, ends[0], ends[1]};
+        backend(device).elementwise(Op::clip, a.dtype, operands, inside);
+        const Array places = empty(a.shape(), index_dtype, device);
+        apply(Op::subtract, first.dtype, inside, first, places);
+        return places;
+      };
+      const OffsetRange range{0, table.size() - 1, 1, true};
+      backend(device).scatter(Element::of(true), places_of(sorted, sorted), range,
+                              table.with(Layout()));
+      return pick(table, places_of(elements, empty(elements.shape(), elements.dtype, device)));
     } else {
       return std::nullopt;
     }

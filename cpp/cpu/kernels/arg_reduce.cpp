@@ -161,7 +161,8 @@ struct Arg {
         start = begin;
       }
     }
-    return first(p, start, n, [&](V x) { return x == V(best); });
+    const int64_t at = first(p, start, n, [&](V x) { return x == V(best); });
+    return at < n ? at : start;  // another thread may have overwritten it
   }
 
   struct Found {

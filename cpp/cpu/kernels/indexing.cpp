@@ -74,10 +74,13 @@ ARRAYX_HD i64 count_of(u64 bits) {
 // A word with no more ones than this is taken bit by bit.
 constexpr int few_ones = 6;
 
-// Writes `at` plus the place of each one among the bits; returns where the next goes.
+// Writes `at` plus the place of each one among the bits, as far as there is room; returns where the
+// next goes.
 template <class P>
-ARRAYX_HD P* write_few(u64 bits, i64 at, P* to) {
-  for (; bits != 0; bits &= bits - 1) *to++ = static_cast<P>(at + std::countr_zero(bits));
+ARRAYX_HD P* write_few(u64 bits, i64 at, P* to, P* end) {
+  for (; bits != 0 && to < end; bits &= bits - 1) {
+    *to++ = static_cast<P>(at + std::countr_zero(bits));
+  }
   return to;
 }
 
@@ -86,7 +89,7 @@ template <class P>
 ARRAYX_HD P* write_byte(u64 bits, i64 at, P* to, P* end) {
   typedef P Piece __attribute__((vector_size(16)));
   constexpr int width = 16 / sizeof(P);
-  if (end - to < 8) return write_few(bits, at, to);
+  if (end - to < 8) return write_few(bits, at, to, end);
   const P* places = ones_of_byte<P>.places[bits].data();
   ARRAYX_UNROLL
   for (int k = 0; k < 8; k += width) {
@@ -108,14 +111,14 @@ i64 positions(const char* p, i64 n, i64 base, void* out, i64 room) {
     u64 more = bits;
     for (int k = 0; k < few_ones; ++k) more &= more - (more != 0);
     if (more == 0) {
-      to = write_few(bits, base + i, to);
+      to = write_few(bits, base + i, to, end);
     } else {
       for (int k = 0; k < 64; k += 8) to = write_byte(bits >> k & 255, base + i + k, to, end);
     }
   }
   for (; i + 8 <= n; i += 8) to = write_byte(nonzero_of_8(p + i), base + i, to, end);
   for (; i < n; ++i) {
-    if (p[i] != 0) *to++ = static_cast<P>(base + i);
+    if (p[i] != 0 && to < end) *to++ = static_cast<P>(base + i);
   }
   return to - static_cast<P*>(out);
 }
