@@ -107,14 +107,22 @@ class TestResultsDoNotDependOnLayout:
     @pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64"])
     @pytest.mark.parametrize(
         ("shape", "axis"),
-        [((120, 16384), 1), ((123, 16381), 1), ((1023, 1701), 0), ((11, 300, 517), 1)]
-        + [((3, 540_673), 1), ((2**21 + 77,), 0)],
+        [
+            ((120, 16384), 1),
+            ((123, 16381), 1),
+            ((1023, 1701), 0),
+            ((11, 300, 517), 1),
+            ((3, 540_673), 1),
+            ((2**21 + 77,), 0),
+        ],
     )
     def test_scans_of_large_arrays(self, shape, axis, dtype):
         a = data(shape, dtype, 6)
         a[..., :1000] = -0.0 if dtype != "int32" else 0
         whole = xp.cumulative_sum(xp.asarray(a), axis=axis)
-        assert bits(whole) == bits(xp.cumulative_sum(xp.asarray(a[..., ::-1])[..., ::-1], axis=axis))
+        assert bits(whole) == bits(
+            xp.cumulative_sum(xp.asarray(a[..., ::-1])[..., ::-1], axis=axis)
+        )
         if len(shape) == 1:
             parts = [xp.cumulative_sum(xp.stack([xp.asarray(a)] * 5), axis=1)[3]]
         elif axis == 0:

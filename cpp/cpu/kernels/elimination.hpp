@@ -1,4 +1,5 @@
-// What Gaussian elimination and Cholesky's do to the rows of one matrix; small_matrices.hpp says how it stands.
+// What elimination, Gaussian and of Cholesky, does to the rows of one matrix; small_matrices.hpp
+// says how it stands.
 #pragma once
 
 #include "reflections.hpp"
