@@ -1,6 +1,7 @@
 """Copies by way of each kernel, compared with NumPy: steps, transposes, joins, ranges."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -85,6 +86,20 @@ def test_large_permutations(dtype, order):
     expected = np.ascontiguousarray(a.transpose(order))
     result = np.asarray(xp.asarray(xp.permute_dims(xp.asarray(a), order), copy=True))
     assert np.array_equal(result, expected)
+
+
+# Rows of the result that end anywhere in a line, alone and joined, and rows of the operand that
+# would share one set of a cache.
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("sides", [(33, 61, 67), (21, 70, 64), (16, 8, 4096)])
+def test_large_permutations_of_short_sides(dtype, sides):
+    itemsize = np.dtype(dtype).itemsize
+    a = counted((9 * 2**20 // (math.prod(sides) * itemsize) + 1, *sides), dtype)
+    x = xp.asarray(a)
+    for order in list(itertools.permutations(range(4)))[1::2]:
+        expected = np.ascontiguousarray(a.transpose(order))
+        result = np.asarray(xp.asarray(xp.permute_dims(x, order), copy=True))
+        assert np.array_equal(result, expected), order
 
 
 # Short sides too, of which several make a row of a tile.

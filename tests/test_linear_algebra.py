@@ -315,6 +315,64 @@ def test_tall_matrices(k, n, dtype):
     close(xp.asarray(np.asfortranarray(a[0])) @ xp.asarray(np.asfortranarray(b)), a[0] @ b)
 
 
+FEW_LONG_ROWS = [
+    (2, 512, 2),
+    (7, 1030, 5),
+    (16, 2049, 16),
+    (15, 1100, 13),
+    (4, 40_001, 3),
+    (16, 1025, 8),
+    (301, 703, 6),
+    (1201, 2100, 4),
+    (3, 900, 1201),
+    (8, 517, 1031),
+    (2, 4099, 70),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("m", "k", "n"), FEW_LONG_ROWS)
+def test_products_of_few_rows_or_columns(m, k, n, dtype):
+    a, b = random((2, m, k), dtype, 1), random((2, k, n), dtype, 2)
+    exact = a.astype("longdouble") @ b
+
+    def layouts(values):
+        yield xp.asarray(values)
+        yield xp.matrix_transpose(xp.asarray(np.ascontiguousarray(values.swapaxes(1, 2))))
+        yield xp.asarray(np.pad(values, ((0, 0), (1, 0), (2, 1))))[:, 1:, 2:-1]
+        yield xp.asarray(np.repeat(values[:, ::-1], 2, axis=2))[:, ::-1, ::2]
+
+    bound = 100 * np.finfo(dtype).eps * np.abs(a).astype("longdouble") @ np.abs(b)
+    for x in layouts(a):
+        for y in layouts(b):
+            assert np.all(np.abs(np.asarray(x @ y) - exact) <= bound)
+            assert np.all(
+                np.abs(np.asarray(x[1] @ y[0]) - a[1] @ b[0].astype("longdouble")) <= bound.max()
+            )
+    special = a.copy()
+    special[0, 0, k - 1] = np.inf
+    special[1, m - 1, k // 2] = np.nan
+    with np.errstate(invalid="ignore"):
+        expected = special @ b
+    for x in layouts(special):
+        result = np.asarray(x @ xp.asarray(b))
+        assert np.array_equal(np.isfinite(result), np.isfinite(expected))
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_few_rows_or_columns_are_the_same_on_any_number_of_threads(dtype):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    for m, k, n in [*FEW_LONG_ROWS, (4, 300_001, 3), (3, 900, 9001), (9001, 900, 8)]:
+        x, y = xp.asarray(random((m, k), dtype, 1)), xp.asarray(random((k, n), dtype, 2))
+        results = []
+        for threads in (1, 3, 4):
+            with threadpoolctl.threadpool_limits(threads):
+                results.append(x @ y)
+        assert xp.all(results[0] == results[1])
+        assert xp.all(results[0] == results[2])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 @pytest.mark.parametrize(
     ("rows", "depth"), [(16_001, 16), (9, 16_001), (601, 603), (2, 70_001), (5000, 301)]

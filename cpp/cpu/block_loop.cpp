@@ -872,60 +872,153 @@ void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kerne
 
 namespace {
 
-// A large transposed copy: strips of the input, read side by side and written past the caches.
-// False where it is small, or where strips would not be a cache line wide.
-bool stream_transposed(const Plan& plan, const char* in, char* out, int itemsize) {
-  const int n = plan.ndim(), inner = n - 1, tile = plan.tile_dim;
-  if (plan.kind != LoopKind::transposed || plan.count() * itemsize < stream_from ||
-      plan.stride[0][tile] != 1 || plan.stride[1][inner] != 1 || plan.size[tile] < 16 ||
-      plan.size[inner] * itemsize < line_bytes) {
-    return false;
+// A large transposed copy, in strips of the input whose rows are read side by side, and written
+// past the caches. Rows of the output that follow each other count as one, so that few lines are
+// written in parts.
+class Strips {
+ public:
+  // Whether that can be done: strips must be a line wide.
+  static bool fit(const Plan& plan, int itemsize) {
+    const int inner = plan.ndim() - 1, tile = plan.tile_dim;
+    return plan.kind == LoopKind::transposed && plan.count() * itemsize >= stream_from &&
+           plan.stride[0][tile] == 1 && plan.stride[1][inner] == 1 && plan.size[tile] >= 16 &&
+           plan.size[inner] * itemsize >= line_bytes;
   }
-  Dims length(n, 1), order;
-  // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with 64
-  // of them, for caches and prefetchers lose their places; bytes, of which a line has 64, need
-  // them. Where the output's do not begin at lines, those of another line are read as well.
-  const bool at_lines = plan.stride[1][tile] * itemsize % line_bytes == 0;
-  const std::int64_t strip = std::max(line_bytes / itemsize, at_lines ? 32 : 48);
-  length[inner] = std::min(strip, plan.size[inner]);
-  const std::int64_t piece = std::int64_t{1} << 20;  // bytes of a chunk, about
-  length[tile] = std::min(plan.size[tile], piece / (length[inner] * itemsize));
-  // In the order of the input's memory, but for the strips.
-  for (int d = 0; d < n; ++d) {
-    int at = order.size();
-    while (at > 0 && magnitude(plan.stride[0][static_cast<int>(order[at - 1])]) <
-                         magnitude(plan.stride[0][d])) {
-      --at;
+
+  Strips(const Plan& plan, int itemsize)
+      : plan_(joined(plan, itemsize)),
+        inner_(plan_.ndim() - 1),
+        itemsize_(itemsize),
+        sizes_(plan.size),
+        columns_(in_bytes(plan.stride[0], itemsize)),
+        in_strides_(in_bytes(plan_.stride[0], itemsize)),
+        out_strides_(in_bytes(plan_.stride[1], itemsize)),
+        grid_(plan_, lengths(), memory_order()) {
+    in_strides_.back() = 0;  // where columns begin is listed
+  }
+
+  void copy(const char* in, char* out) const {
+    const int tile = plan_.tile_dim;
+    const std::int64_t per_chunk =
+        std::max<std::int64_t>(1, piece / (grid_.elements_per_block() * itemsize_));
+    const StreamTransposeKernel kernel = kernels().stream_transpose[item_class(itemsize_)];
+    const std::int64_t work = 2 * plan_.count() * itemsize_;
+    parallel_for((grid_.count + per_chunk - 1) / per_chunk, work, [&](std::int64_t c) {
+      std::int64_t b = c * per_chunk;
+      const std::int64_t end = std::min(grid_.count, b + per_chunk);
+      GridPlace place(plan_, grid_, b);
+      // Those of two strips: a piece's and the next one's, which is often of the same strip.
+      std::int64_t offsets[2][most_streamed_columns + line_bytes];
+      std::int64_t listed = -1;
+      int list = 0;
+      const auto columns = [&] {
+        if (place.start[inner_] != listed) {
+          listed = place.start[inner_];
+          list ^= 1;
+          list_columns(listed, place.sizes[inner_], offsets[list]);
+        }
+        return StripColumns{in + place.offset(in_strides_), offsets[list], place.sizes[inner_]};
+      };
+      StripColumns here = columns();
+      for (; b < end; ++b) {
+        const std::int64_t before = place.start[inner_], rows = place.sizes[tile];
+        const std::int64_t beyond = plan_.size[inner_] - before - here.count;
+        char* const to = out + place.offset(out_strides_);
+        if (b + 1 < end) place.next();
+        const StripColumns next = columns();
+        kernel({here, to, out_strides_[tile], rows, before == 0, beyond, next});
+        here = next;
+      }
+      kernels().stream_fence();
+    });
+  }
+
+ private:
+  static constexpr std::int64_t piece = std::int64_t{1} << 20;  // bytes of a chunk, about
+
+  // The plan with rows of the output that follow each other joined, where they do not end with
+  // lines, until they are long.
+  static Plan joined(const Plan& plan, int itemsize) {
+    constexpr std::int64_t enough = 4096;
+    Plan out = plan;
+    Dims &size = out.size, &to = out.stride[1];
+    if (size.back() * itemsize % line_bytes == 0) return out;
+    for (int d = plan.ndim() - 2; d >= 0 && d != plan.tile_dim; --d) {
+      if (size.back() * itemsize >= enough || to[d] != size.back()) break;
+      size[d] *= size.back();
+      size.erase(d + 1);
+      out.stride[0].erase(d);
+      to.erase(d);
     }
-    order.insert(at, d);
+    return out;
   }
-  const Dims in_strides = in_bytes(plan.stride[0], itemsize);
-  const Dims out_strides = in_bytes(plan.stride[1], itemsize);
-  const Grid grid(plan, length, order);
-  const std::int64_t per_chunk =
-      std::max<std::int64_t>(1, piece / (length[inner] * length[tile] * itemsize));
-  const StreamTransposeKernel kernel = kernels().stream_transpose[item_class(itemsize)];
-  parallel_for((grid.count + per_chunk - 1) / per_chunk, 2 * plan.count() * itemsize,
-               [&](std::int64_t c) {
-                 std::int64_t b = c * per_chunk;
-                 const std::int64_t end = std::min(grid.count, b + per_chunk);
-                 GridPlace place(plan, grid, b);
-                 const char* p = in + place.offset(in_strides);
-                 for (; b < end; ++b) {
-                   const Dims start = place.start, sizes = place.sizes;
-                   const std::int64_t before = start[inner];
-                   const std::int64_t beyond = plan.size[inner] - before - sizes[inner];
-                   char* q = out + place.offset(out_strides);
-                   place.next();
-                   const char* next = b + 1 < end ? in + place.offset(in_strides) : p;
-                   kernel(p, in_strides[inner], q, out_strides[tile], sizes[tile], sizes[inner],
-                          before == 0, beyond, next);
-                   p = next;
-                 }
-                 kernels().stream_fence();
-               });
-  return true;
-}
+
+  Dims lengths() const {
+    // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with
+    // 64 of them, for caches and prefetchers lose their places; bytes, of which a line has 64, need
+    // them. Where the output's do not begin at lines, those of another line are read as well. Short
+    // rows of the output are written whole. Rows so far apart that they share one set of an L2
+    // would drive each other out: as few as fill a line.
+    constexpr std::int64_t set_period = 1 << 17;
+    const bool at_lines = out_strides_[plan_.tile_dim] % line_bytes == 0;
+    const bool one_set = columns_.back() != 0 && columns_.back() % set_period == 0;
+    const std::int64_t columns = plan_.size[inner_], least = line_bytes / itemsize_;
+    std::int64_t strip = std::max<std::int64_t>(least, at_lines ? 32 : 48);
+    if (columns <= most_streamed_columns) strip = columns;
+    if (one_set) strip = least;
+    Dims length(plan_.ndim(), 1);
+    length[inner_] = std::min(strip, columns);
+    length[plan_.tile_dim] = std::min(plan_.size[plan_.tile_dim], piece / (strip * itemsize_));
+    return length;
+  }
+
+  // The order of the input's memory, but for the strips, whose next ones lie where the next of the
+  // rows do that are joined.
+  Dims memory_order() const {
+    Dims strides = in_strides_, order;
+    for (int d = inner_; d < sizes_.size(); ++d) {
+      const std::int64_t step = magnitude(columns_[d]);
+      strides[inner_] = d == inner_ ? step : std::min(strides[inner_], step);
+    }
+    for (int d = 0; d <= inner_; ++d) {
+      int at = order.size();
+      while (at > 0 &&
+             magnitude(strides[static_cast<int>(order[at - 1])]) < magnitude(strides[d])) {
+        --at;
+      }
+      order.insert(at, d);
+    }
+    return order;
+  }
+
+  // Where `count` columns from `first` on begin, and those beyond that a strip reads.
+  void list_columns(std::int64_t first, std::int64_t count, std::int64_t* offset) const {
+    count = std::min(count + line_bytes / itemsize_, plan_.size[inner_] - first);
+    const int last = sizes_.size() - 1;
+    Dims index(last + 1);
+    std::int64_t at = 0;
+    for (int d = last; d >= inner_; --d) {
+      index[d] = first % sizes_[d];
+      first /= sizes_[d];
+      at += index[d] * columns_[d];
+    }
+    for (std::int64_t c = 0; c < count; ++c) {
+      offset[c] = at;
+      for (int d = last; d >= inner_; --d) {
+        at += columns_[d];
+        if (++index[d] < sizes_[d]) break;
+        at -= sizes_[d] * columns_[d];
+        index[d] = 0;
+      }
+    }
+  }
+
+  const Plan plan_;  // with rows joined
+  const int inner_, itemsize_;
+  const Dims sizes_, columns_;     // of all dimensions: how many, and how far apart in the input
+  Dims in_strides_, out_strides_;  // bytes
+  const Grid grid_;
+};
 
 // A large copy into rows that are contiguous, past the caches: straight from rows that are
 // contiguous too, or by way of a block in L1. False where it is small or the rows are short.
@@ -1027,7 +1120,8 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
     });
     return;
   }
-  if (stream_transposed(plan, in, out, itemsize) || stream_rows(plan, in, out, itemsize)) return;
+  if (Strips::fit(plan, itemsize)) return Strips(plan, itemsize).copy(in, out);
+  if (stream_rows(plan, in, out, itemsize)) return;
   // Blocks need no scratch here; a larger one costs less bookkeeping, a tile stays within L1.
   const bool transposed = plan.kind == LoopKind::transposed;
   const bool stepped = transposed && plan.stride[0][plan.tile_dim] != 1;

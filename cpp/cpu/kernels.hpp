@@ -46,14 +46,25 @@ using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Str
 // Copies past the caches, for results too large to be read again soon, whose lines would otherwise
 // be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
 using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes);
+// Columns of a matrix that is transposed: those of a strip, and where they begin.
+struct StripColumns {
+  const char* in;
+  const std::int64_t* offset;
+  std::int64_t count;
+};
 // out[r][c] = in[c][r] past the caches, for rows × columns items of a wider matrix: `first` if no
-// columns stand before these, `beyond` how many follow. Lines of memory that two such pieces share
-// are written by the left one, so pieces of a row may run in any order. The piece that the caller
-// takes next is fetched on the way.
-using StreamTransposeKernel = void (*)(const char* in, std::int64_t in_column, char* out,
-                                       std::int64_t out_row, std::int64_t rows,
-                                       std::int64_t columns, bool first, std::int64_t beyond,
-                                       const char* next);
+// columns stand before these, `beyond` how many follow, which are listed too, as far as a line
+// goes. Lines of memory that two such pieces share are written by the left one, so pieces of a row
+// may run in any order. The piece that the caller takes next is fetched on the way.
+struct StreamTransposeJob {
+  StripColumns columns;
+  char* out;
+  std::int64_t out_row, rows;
+  bool first;
+  std::int64_t beyond;
+  StripColumns next;
+};
+using StreamTransposeKernel = void (*)(const StreamTransposeJob& job);
 // Columns of one piece: that many rows of the input are read side by side.
 inline constexpr int most_streamed_columns = 64;
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
@@ -112,6 +123,18 @@ struct MatmulJob {
 using MatmulKernel = void (*)(const MatmulJob& job);
 inline constexpr std::int64_t matmul_depth = 256;  // the largest k, for packing b
 
+// c[m][n] = the sums of a[m][l] * b[n][l], for rows of k items that lie next to each other. Other
+// strides are in items.
+struct DotsJob {
+  const void* a;
+  std::int64_t a_row;
+  const void* b;
+  std::int64_t b_row;
+  void* c;
+  std::int64_t c_row, c_column, m, n, k;
+};
+using DotsKernel = void (*)(const DotsJob& job);
+
 // Writes base plus the position of each of the n bytes at p that is not zero, but of no more than
 // the first `room`; so many may be written even where there are fewer. Returns how many there are.
 using PositionsKernel = std::int64_t (*)(const char* p, std::int64_t n, std::int64_t base,
@@ -143,6 +166,7 @@ struct KernelTable {
   PartitionKernel partition[4] = {};   // none but with AVX-512, of 32 and 64 bits
   PositionsKernel positions[2] = {};   // of 16 and of 64 bits
   MatmulKernel matmul[dtype_count] = {};
+  DotsKernel dots[2] = {};        // of float32 and float64
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64
   const SmallMatrixKernels* small_matrices[2] = {};

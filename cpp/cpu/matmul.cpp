@@ -217,12 +217,12 @@ bool is_small(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 // Whether a product is of few long rows with few long columns, of which a row fills (half) vectors.
-// It is read at the speed of memory in pieces. (OpenBLAS took up to three times as long on Zen 4;
-// with other numbers of columns it is the faster one.)
+// It is read at the speed of memory in pieces. (OpenBLAS takes two to three times as long; with
+// other numbers of columns it is the faster one.)
 bool is_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b_column) {
   const std::int64_t row = n * itemsize(dtype);
-  return !is_complex(dtype) && b_column == 1 && m > 1 && m <= 8 && row % 32 == 0 && row <= 128 &&
-         k >= 8192;
+  return !is_complex(dtype) && b_column == 1 && m > 1 && m <= 16 && row % 32 == 0 && row <= 128 &&
+         k >= 1024;
 }
 
 // One such product, in pieces which are added in pairs.
@@ -246,6 +246,77 @@ void skinny_product(DType dtype, const MatmulJob& whole, char* out) {
   });
   add_in_pairs(dtype, sums, pieces, items);
   std::memcpy(out, sums, items * size);
+}
+
+// Whether a product is of few columns with long rows, or the same transposed. Rows that do not lie
+// next to each other may be packed, but not where that takes as long as the product. (OpenBLAS
+// takes two to three times as long.)
+bool is_of_dots(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, bool a_along,
+                bool b_along) {
+  constexpr std::int64_t few = 8, packed = 16;
+  if (is_complex(dtype) || m == 1 || n == 1 || k < 512) return false;
+  if (std::min(m, n) > few && (std::max(m, n) > packed || !a_along || !b_along)) return false;
+  return (a_along || m <= packed) && (b_along || n <= packed);
+}
+
+// One such product; few rows are cut, and the pieces' sums added in pairs.
+void dots_product(DType dtype, DotsJob whole, char* out) {
+  constexpr std::int64_t piece = 1 << 14;
+  const std::int64_t size = itemsize(dtype), items = whole.m * whole.n, k = whole.k;
+  const DotsKernel kernel = kernels().dots[dtype == DType::float64];
+  // The kernel keeps the other operand, and reads the rows of the larger one.
+  if (whole.m < whole.n) {
+    std::swap(whole.a, whole.b);
+    std::swap(whole.a_row, whole.b_row);
+    std::swap(whole.m, whole.n);
+    std::swap(whole.c_row, whole.c_column);
+  }
+  const std::int64_t cuts = whole.m <= 16 ? (k - 1) / piece + 1 : 1;
+  const std::int64_t length = cuts > 1 ? piece : k;
+  const std::int64_t height = std::max<std::int64_t>(4, parallel_grain / (length * size) / 4 * 4);
+  const std::int64_t chunks = (whole.m - 1) / height + 1;
+  const StorageRef memory = cuts > 1 ? allocate(checked_bytes(cuts * items, size)) : StorageRef();
+  char* const target = cuts > 1 ? static_cast<char*>(memory->data) : out;
+  parallel_for(chunks * cuts, (whole.m + whole.n) * k * size, [&](std::int64_t i) {
+    const std::int64_t row = i % chunks * height, cut = i / chunks;
+    DotsJob job = whole;
+    job.a = static_cast<const char*>(whole.a) + (row * whole.a_row + cut * length) * size;
+    job.b = static_cast<const char*>(whole.b) + cut * length * size;
+    job.c = target + (cut * items + row * whole.c_row) * size;
+    job.m = std::min(height, whole.m - row);
+    job.k = std::min(length, k - cut * length);
+    kernel(job);
+  });
+  if (cuts == 1) return;
+  add_in_pairs(dtype, target, cuts, items);
+  std::memcpy(out, target, items * size);
+}
+
+// Whether a product is of few rows with a large matrix, which is read once, row by row. (OpenBLAS
+// packs it first.)
+bool is_of_few_rows(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
+                    std::int64_t b_column) {
+  return !is_complex(dtype) && b_column == 1 && m > 1 && m <= 8 && n >= 64 &&
+         k * n * itemsize(dtype) >= 1 << 20;
+}
+
+// One such product, in panels of columns for the threads.
+void few_rows_product(DType dtype, const MatmulJob& whole, char* out) {
+  constexpr std::int64_t depth = 8;  // rows of b read side by side
+  const std::int64_t size = itemsize(dtype), width = 8192 / size;
+  const MatmulKernel kernel = kernels().matmul[static_cast<int>(dtype)];
+  parallel_for((whole.n - 1) / width + 1, whole.n * whole.k * size, [&](std::int64_t i) {
+    MatmulJob job = whole;
+    job.n = std::min(width, whole.n - i * width);
+    job.c = out + i * width * size;
+    for (std::int64_t k0 = 0; k0 < whole.k; k0 += depth) {
+      job.k = std::min(depth, whole.k - k0);
+      job.a = static_cast<const char*>(whole.a) + k0 * whole.a_column * size;
+      job.b = static_cast<const char*>(whole.b) + (k0 * whole.b_row + i * width) * size;
+      job.add = k0 > 0;
+      kernel(job);
+    }
+  });
 }
 
 // The operand's matrices packed row-major into fresh memory; batch dimensions of stride zero stay
@@ -295,7 +366,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     return;
   }
   const Layout &al = *a_in.layout, &bl = *b_in.layout;
-  if (is_skinny(out.dtype, m, n, k, bl.strides[nd - 1])) {
+  const bool skinny = is_skinny(out.dtype, m, n, k, bl.strides[nd - 1]);
+  if (skinny || is_of_few_rows(out.dtype, m, n, k, bl.strides[nd - 1])) {
     MatmulJob job{};
     job.a_row = al.strides[nd - 2];
     job.a_column = al.strides[nd - 1];
@@ -307,7 +379,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     for (std::int64_t i = 0; i < batches; ++i) {
       job.a = a_in.data + batch_offset(al, i);
       job.b = b_in.data + batch_offset(bl, i);
-      skinny_product(out.dtype, job, out.data + batch_offset(result, i));
+      char* const target = out.data + batch_offset(result, i);
+      skinny ? skinny_product(out.dtype, job, target) : few_rows_product(out.dtype, job, target);
     }
     return;
   }
@@ -378,6 +451,25 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     };
     if (out.dtype == DType::float32) return dot_products(blas().sdot, batches, k, at);
     return dot_products(blas().ddot, batches, k, at);
+  }
+  const bool a_along = al.strides[nd - 1] == 1, b_along = bl.strides[nd - 2] == 1;
+  if (is_of_dots(out.dtype, m, n, k, a_along, b_along)) {
+    Layout columns = bl;
+    std::swap(columns.shape[nd - 1], columns.shape[nd - 2]);
+    std::swap(columns.strides[nd - 1], columns.strides[nd - 2]);
+    b.layout = &columns;
+    if (!a_along) a = Operand(a_copy = packed(a));
+    if (!b_along) b = Operand(b_copy = packed(b));
+    const Layout &rows = *a.layout, &others = *b.layout;
+    for (std::int64_t i = 0; i < batches; ++i) {
+      char* const target = out.data + batch_offset(result, i);
+      dots_product(
+          out.dtype,
+          {a.data + batch_offset(rows, i), rows.strides[nd - 2], b.data + batch_offset(others, i),
+           others.strides[nd - 2], target, n, 1, m, n, k},
+          target);
+    }
+    return;
   }
   Matrix am{}, bm{};
   const auto prepare = [&](Operand& x, Array& held, Matrix& matrix, std::int64_t rows,

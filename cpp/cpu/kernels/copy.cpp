@@ -227,15 +227,29 @@ ARRAYX_HD void rows_to_columns(Vec<T, N> (&a)[n]) {
   }
 }
 
+// Columns of a matrix that is transposed, evenly spaced or where a list says.
+struct EvenColumns {
+  const char* in;
+  i64 step;
+  ARRAYX_HD const char* operator[](i64 c) const { return in + c * step; }
+  ARRAYX_HD EvenColumns from(i64 c) const { return {in + c * step, step}; }
+};
+struct ListedColumns {
+  const char* in;
+  const i64* offset;
+  ARRAYX_HD const char* operator[](i64 c) const { return in + offset[c]; }
+  ARRAYX_HD ListedColumns from(i64 c) const { return {in, offset + c}; }
+};
+
 // A square of n × n items.
-template <class T, bool Stream = false>
-ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 out_row) {
+template <class T, bool Stream = false, class Columns>
+ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row) {
   constexpr int n = square_side<T>;
   if constexpr (ops::same_type_v<T, Item16>) {
     using V = Vec<u64, 2>;
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) {
-        const V item = V::load(in + j * in_column + i * 16);
+        const V item = V::load(in[j] + i * 16);
         put<Stream>(item, out + i * out_row + j * 16);
       }
     }
@@ -243,7 +257,7 @@ ARRAYX_HD void transpose_square(const char* in, i64 in_column, char* out, i64 ou
   } else {
     Vec<T, n> a[n];
     ARRAYX_UNROLL
-    for (int i = 0; i < n; ++i) a[i] = Vec<T, n>::load(in + i * in_column);
+    for (int i = 0; i < n; ++i) a[i] = Vec<T, n>::load(in[i]);
     rows_to_columns<false>(a);
     ARRAYX_UNROLL
     for (int i = 0; i < n; ++i) put<Stream>(a[i], out + i * out_row);
@@ -275,12 +289,12 @@ ARRAYX_HD void store_part(V a, char* out) {
 #endif
   __builtin_memcpy(out, reinterpret_cast<const char*>(&a.v) + 16 * Part, 16);
 }
-template <class T>
-ARRAYX_HD void transpose_wide(const char* in, i64 in_column, char* out, i64 out_row) {
+template <class T, class Columns>
+ARRAYX_HD void transpose_wide(Columns in, char* out, i64 out_row) {
   constexpr int n = 16 / static_cast<int>(sizeof(T)), width = strip_rows<T>;
   Vec<T, width> a[n];
   ARRAYX_UNROLL
-  for (int i = 0; i < n; ++i) a[i] = Vec<T, width>::load(in + i * in_column);
+  for (int i = 0; i < n; ++i) a[i] = Vec<T, width>::load(in[i]);
   rows_to_columns<true>(a);
   ARRAYX_UNROLL
   for (int i = 0; i < n; ++i) {
@@ -295,21 +309,20 @@ ARRAYX_HD void transpose_wide(const char* in, i64 in_column, char* out, i64 out_
 }
 
 // `rows` rows, strip_rows or square_side, of `columns` items, a multiple of square_side.
-template <class T>
-ARRAYX_HD void transpose_strip(const char* in, i64 in_column, char* out, i64 out_row, i64 rows,
-                               i64 columns) {
+template <class T, class Columns>
+ARRAYX_HD void transpose_strip(Columns in, char* out, i64 out_row, i64 rows, i64 columns) {
   constexpr i64 n = square_side<T>, size = sizeof(T);
   for (i64 c = 0; c < columns; c += n) {
     if constexpr (size <= 2) {
       if (rows == strip_rows<T>) {
         constexpr i64 wide = 16 / size;
         for (i64 i = c; i < c + n; i += wide) {
-          transpose_wide<T>(in + i * in_column, in_column, out + i * size, out_row);
+          transpose_wide<T>(in.from(i), out + i * size, out_row);
         }
         continue;
       }
     }
-    transpose_square<T>(in + c * in_column, in_column, out + c * size, out_row);
+    transpose_square<T>(in.from(c), out + c * size, out_row);
   }
 }
 // How many rows to take next of those left.
@@ -449,11 +462,11 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
     }
     i64 r = 0;
     for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
-      transpose_strip<T>(p + r * size, in_column, q + r * out_row, out_row, step, n);
+      transpose_strip<T>(EvenColumns{p + r * size, in_column}, q + r * out_row, out_row, step, n);
     }
     if (r < rows) {
       r = rows - n;
-      transpose_strip<T>(p + r * size, in_column, q + r * out_row, out_row, n, n);
+      transpose_strip<T>(EvenColumns{p + r * size, in_column}, q + r * out_row, out_row, n, n);
     }
   }
 }
@@ -856,61 +869,79 @@ void stream_fence() {
 // with the hardware's prefetching alone, which follows some 16 rows.
 inline constexpr i64 fetch_ahead = 128;
 
+// `rows` transposed rows of any number of columns: the last square covers again what others have
+// written. More rows than a square has are those of a strip.
 template <class T>
-void stream_transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns,
-                      bool first, i64 beyond, const char* next) {
+ARRAYX_HD void transpose_rows(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns) {
+  constexpr i64 size = sizeof(T), n = square_side<T>;
+  if (rows < n || columns < n) {
+    for (i64 c = 0; c < columns; ++c) {
+      copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
+    }
+    return;
+  }
+  const i64 whole = columns / n * n, last = columns - n;
+  transpose_strip<T>(in, out, out_row, rows, whole);
+  if (whole != columns) transpose_strip<T>(in.from(last), out + last * size, out_row, rows, n);
+}
+
+template <class T>
+void stream_transpose(const StreamTransposeJob& job) {
   constexpr i64 size = sizeof(T), n = square_side<T>, line = line_bytes / size;
   constexpr i64 most_rows = strip_rows<T>;
-  const bool aligned = to_next_line(out) == 0 && out_row % line_bytes == 0 && columns % line == 0;
+  const i64 out_row = job.out_row, rows = job.rows;
+  const i64 columns = job.columns.count, beyond = job.beyond;
+  const bool aligned =
+      to_next_line(job.out) == 0 && out_row % line_bytes == 0 && columns % line == 0;
   // Rows that start anywhere in a line: each writes the lines that start among its columns and
   // reads the last one's end from the columns beyond.
-  const i64 available = columns + std::min(beyond, line);
+  const i64 available = aligned ? columns : columns + std::min(beyond, line);
   alignas(64) char block[most_rows * (most_streamed_columns + line) * size];
-  const i64 pitch = (available * size + line_bytes - 1) / line_bytes * line_bytes;
-  i64 r = 0;
-  for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
-    const char* p = in + r * size;
-    char* q = out + r * out_row;
+  // Rows that follow each other in memory are written as one.
+  const bool as_one = out_row == columns * size && job.first && beyond == 0;
+  const i64 pitch =
+      as_one ? columns * size : (available * size + line_bytes - 1) / line_bytes * line_bytes;
+  for (i64 r = 0, step; r < rows; r += step) {
+    step = next_rows<T>(rows - r);
+    const bool whole = step != 0;
+    if (!whole) step = rows - r;
+    // Rows left over come with others before them, unless they are few.
+    const i64 again = !whole && rows >= n && step > n / 4 ? n - step : 0;
+    const ListedColumns in{job.columns.in + (r - again) * size, job.columns.offset};
+    char* q = job.out + r * out_row;
     if (r * size % line_bytes == 0) {
       const i64 ahead = r * size + fetch_ahead;
-      const char* f = ahead < rows * size ? in + ahead : next + (ahead - rows * size);
-      for (i64 c = 0; c < columns; ++c) __builtin_prefetch(f + c * in_column, 0, 2);
+      const bool here = ahead < rows * size;
+      const StripColumns& from = here ? job.columns : job.next;
+      const char* const f = from.in + (here ? ahead : ahead - rows * size);
+      for (i64 c = 0; c < from.count; ++c) __builtin_prefetch(f + from.offset[c], 0, 2);
     }
-    if (aligned && n == line) {
+    if (aligned && n == line && whole) {
       for (i64 c = 0; c < columns; c += n) {
-        transpose_square<T, true>(p + c * in_column, in_column, q + c * size, out_row);
+        transpose_square<T, true>(in.from(c), q + c * size, out_row);
       }
-    } else if (aligned) {
+    } else if (aligned && whole) {
       for (i64 c = 0; c < columns; c += line) {
-        transpose_strip<T>(p + c * in_column, in_column, block, line_bytes, step, line);
+        transpose_strip<T>(in.from(c), block, line_bytes, step, line);
         for (i64 i = 0; i < step; ++i) {
           copy_vectors<true>(block + i * line_bytes, q + i * out_row + c * size, 0, line_bytes);
         }
       }
     } else {
-      const i64 whole = available / n * n;
-      transpose_strip<T>(p, in_column, block, pitch, step, whole);
-      copy_items<T>(p + whole * in_column, {size, in_column}, block + whole * size, {pitch, size},
-                    step, available - whole);
+      transpose_rows<T>(in, block, pitch, step + again, available);
+      const char* made = block + again * pitch;
+      if (as_one) {
+        stream(made, q, step * pitch);
+        continue;
+      }
       for (i64 i = 0; i < step; ++i) {
         char* to = q + i * out_row;
-        const i64 skip = first ? 0 : to_next_line(to);
+        const i64 skip = job.first ? 0 : to_next_line(to);
         i64 end = columns * size + (beyond > 0 ? to_next_line(to + columns * size) : 0);
         end = std::min(end, available * size);
-        if (skip < end) stream(block + i * pitch + skip, to + skip, end - skip);
+        if (skip < end) stream(made + i * pitch + skip, to + skip, end - skip);
       }
     }
-  }
-  // Rows left over: the lines that start among their columns, like the others.
-  for (; r < rows; ++r) {
-    char* to = out + r * out_row;
-    i64 skip = 0, end = columns * size;
-    if (!aligned) {
-      skip = first ? 0 : to_next_line(to);
-      end = std::min(end + (beyond > 0 ? to_next_line(to + end) : 0), available * size);
-    }
-    copy_items<T>(in + r * size, {size, in_column}, block, {pitch, size}, 1, available);
-    if (skip < end) std::memcpy(to + skip, block + skip, end - skip);
   }
 }
 

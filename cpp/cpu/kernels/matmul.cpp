@@ -1,6 +1,7 @@
 // Matrix products: register tiles of some rows by one or two vectors, accumulated along k in order,
 // with vectors of half the length for what is left of a row. For integers of any size, and for
 // small matrices of floating dtypes. Signed integers wrap, so they share the unsigned kernels.
+#include <algorithm>
 #include <type_traits>
 
 #include "../simd/vec.hpp"
@@ -102,7 +103,8 @@ ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at) {
       b_row = 2 * N;
     }
   }
-  constexpr int most = Vectors * Parts == 1 ? 8 : 4;
+  // Sums of eight rows, as many as there are registers for.
+  constexpr int most = Vectors * Parts == 1 || (Parts == 1 && ops::vector_bytes == 64) ? 8 : 4;
   i64 i = 0;
   for (; i + most <= m; i += most) rows<Parts, most, Vectors, N>(x, i, b, b_row, at);
   if (most == 8 && i + 4 <= m) {
@@ -154,6 +156,89 @@ void matmul(const MatmulJob& job) {
   }
 }
 
+// ---- few long rows, or few long columns: every sum is of two rows that are read straight on
+// ----------------------------------------------------------------------------------------------
+
+template <class T, int N>
+ARRAYX_HD T total(Vec<T, N> x) {
+  if constexpr (N == 2) {
+    return x.v[0] + x.v[1];
+  } else {
+    return total(ops::low_half(x) + ops::high_half(x));
+  }
+}
+
+template <int Rows, int Columns, class T>
+ARRAYX_HD void dots_tile(const T* a, i64 a_row, const T* b, i64 b_row, T* c, i64 c_row,
+                         i64 c_column, i64 k, bool add) {
+  constexpr int N = ops::vector_bytes / sizeof(T);
+  using V = Vec<T, N>;
+  V sum[Rows][Columns];
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int q = 0; q < Columns; ++q) sum[r][q] = V(T(0));
+  }
+  const auto take = [&](auto load) {
+    V x[Columns];
+#pragma GCC unroll 4
+    for (int q = 0; q < Columns; ++q) x[q] = load(b + q * b_row);
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+      const V y = load(a + r * a_row);
+#pragma GCC unroll 4
+      for (int q = 0; q < Columns; ++q) sum[r][q] = ops::mul_add(y, x[q], sum[r][q]);
+    }
+  };
+  i64 l = 0;
+  for (; l + N <= k; l += N) take([&](const T* p) { return V::load(p + l); });
+  const int rest = static_cast<int>(k - l);
+  if (rest > 0) take([&](const T* p) { return V::load_first(p + l, rest); });
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+    for (int q = 0; q < Columns; ++q) {
+      T& out = c[r * c_row + q * c_column];
+      const T s = total(sum[r][q]);
+      out = add ? out + s : s;
+    }
+  }
+}
+
+// f(a constant): n, which is at most Most.
+template <int Most, class F>
+ARRAYX_HD void with_constant(i64 n, F f) {
+  if constexpr (Most > 1) {
+    if (n < Most) return with_constant<Most - 1>(n, f);
+  }
+  f(std::integral_constant<int, Most>{});
+}
+
+template <class T>
+void dots(const DotsJob& job) {
+  constexpr int most_rows = ops::vector_bytes == 64 ? 4 : 2, most_columns = 4;  // all in registers
+  // Rows that are read for several tiles stay in the L1 cache: so many bytes of each.
+  constexpr i64 kept = 8192;
+  const i64 depth = job.n > most_columns ? kept / i64{sizeof(T)} : job.k;
+  const T* const a = static_cast<const T*>(job.a);
+  const T* const b = static_cast<const T*>(job.b);
+  T* const c = static_cast<T*>(job.c);
+  for (i64 i = 0; i < job.m; i += most_rows) {
+    for (i64 l = 0; l < job.k; l += depth) {
+      for (i64 j = 0; j < job.n; j += most_columns) {
+        with_constant<most_rows>(job.m - i, [&](auto rows) {
+          with_constant<most_columns>(job.n - j, [&](auto columns) {
+            dots_tile<decltype(rows)::value, decltype(columns)::value>(
+                a + i * job.a_row + l, job.a_row, b + j * job.b_row + l, job.b_row,
+                c + i * job.c_row + j * job.c_column, job.c_row, job.c_column,
+                std::min(depth, job.k - l), l > 0);
+          });
+        });
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void fill_matmul(KernelTable& table) {
@@ -170,6 +255,8 @@ void fill_matmul(KernelTable& table) {
   put(DType::float64, &matmul<f64, 1>);
   put(DType::complex64, &matmul<f32, 2>);
   put(DType::complex128, &matmul<f64, 2>);
+  table.dots[0] = &dots<f32>;
+  table.dots[1] = &dots<f64>;
 }
 
 }  // namespace ARRAYX_ISA
