@@ -957,14 +957,14 @@ class Strips {
     // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with
     // 64 of them, for caches and prefetchers lose their places; bytes, of which a line has 64, need
     // them. Where the output's do not begin at lines, those of another line are read as well. Short
-    // rows of the output are written whole. Rows so far apart that they share one set of an L2
-    // would drive each other out: as few as fill a line.
+    // rows of the output, though, are written whole: bytes go two to four times as fast so. Rows so
+    // far apart that they share one set of an L2 would drive each other out: as few as fill a line.
     constexpr std::int64_t set_period = 1 << 17;
     const bool at_lines = out_strides_[plan_.tile_dim] % line_bytes == 0;
     const bool one_set = columns_.back() != 0 && columns_.back() % set_period == 0;
     const std::int64_t columns = plan_.size[inner_], least = line_bytes / itemsize_;
     std::int64_t strip = std::max<std::int64_t>(least, at_lines ? 32 : 48);
-    if (columns <= most_streamed_columns) strip = columns;
+    if (columns <= most_streamed_columns + least) strip = columns;
     if (one_set) strip = least;
     Dims length(plan_.ndim(), 1);
     length[inner_] = std::min(strip, columns);
@@ -1034,7 +1034,8 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   if (run * itemsize < 8 * line_bytes) return false;
   const Dims in_strides = in_bytes(plan.stride[0], itemsize);
   const Dims out_strides = in_bytes(plan.stride[1], itemsize);
-  constexpr std::int64_t block_bytes = 8192;
+  // Boxes of crossed rows are larger, so that few of the lines in which runs end are written twice.
+  constexpr std::int64_t block_bytes = 8192, crossed_bytes = 4 * block_bytes;
   const std::int64_t row_bytes = plan.size[inner] * itemsize;
   const bool straight = in_strides[inner] == itemsize && row_bytes >= 16 * line_bytes;
   // Rows that follow each other in the input but not in the output: boxes of both kinds of
@@ -1053,7 +1054,7 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
     order.push_back(near);
     length[inner] = plan.size[inner];
     // As many bytes as a block, or where the rows go straight that many of each kind.
-    const std::int64_t rows = block_bytes / row_bytes,
+    const std::int64_t rows = (straight ? block_bytes : crossed_bytes) / row_bytes,
                        read = straight ? rows : std::min<std::int64_t>(8, rows);
     length[near] = std::min(plan.size[near], read);
     length[inner - 1] = std::min(plan.size[inner - 1], straight ? rows : rows / length[near]);
@@ -1063,7 +1064,7 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const std::int64_t per_chunk =
       std::max<std::int64_t>(1, parallel_grain / itemsize / grid.elements_per_block());
   parallel_for((grid.count + per_chunk - 1) / per_chunk, 2 * total * itemsize, [&](std::int64_t c) {
-    alignas(64) char block[block_bytes];
+    alignas(64) char block[crossed_bytes];
     const char* packed = nullptr;  // what the block has been packed from
     Dims packed_sizes, block_strides;
     std::int64_t b = c * per_chunk;

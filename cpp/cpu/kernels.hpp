@@ -65,7 +65,8 @@ struct StreamTransposeJob {
   StripColumns next;
 };
 using StreamTransposeKernel = void (*)(const StreamTransposeJob& job);
-// Columns of one piece: that many rows of the input are read side by side.
+// Columns of one piece, but for those beyond or a line's more of a short row: so many rows of the
+// input are read side by side.
 inline constexpr int most_streamed_columns = 64;
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;

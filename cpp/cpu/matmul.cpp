@@ -1,6 +1,6 @@
 // Matrix products: OpenBLAS for the floating dtypes, transposed views by its flags; a kernel of our
 // own for integers, for small matrices, where a call of OpenBLAS costs more than the product, and
-// for few long rows with few long columns. A stack of small products is spread over the threads.
+// for few rows or columns. A stack of small products is spread over the threads.
 #include <algorithm>
 #include <complex>
 #include <cstring>
