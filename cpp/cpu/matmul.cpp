@@ -300,23 +300,33 @@ bool is_of_few_rows(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k,
          k * n * itemsize(dtype) >= 1 << 20;
 }
 
-// One such product, in panels of columns for the threads.
+// One such product: the matrix is cut into pieces of rows for the threads, whose results are added
+// in pairs, and rows into panels, of which c's stay in the caches.
 void few_rows_product(DType dtype, const MatmulJob& whole, char* out) {
   constexpr std::int64_t depth = 8;  // rows of b read side by side
-  const std::int64_t size = itemsize(dtype), width = 8192 / size;
+  constexpr std::int64_t piece = 1 << 20, most_cuts = 16, panel = 1 << 14;
+  const std::int64_t size = itemsize(dtype), items = whole.m * whole.n, k = whole.k;
+  const std::int64_t wanted = std::min(most_cuts, whole.n * k * size / piece);
+  const std::int64_t length = ((k - 1) / wanted / depth + 1) * depth, cuts = (k - 1) / length + 1;
+  const std::int64_t width = panel / size, panels = (whole.n - 1) / width + 1;
+  const StorageRef memory = allocate(checked_bytes(cuts * items, size));
+  char* const sums = static_cast<char*>(memory->data);
   const MatmulKernel kernel = kernels().matmul[static_cast<int>(dtype)];
-  parallel_for((whole.n - 1) / width + 1, whole.n * whole.k * size, [&](std::int64_t i) {
+  parallel_for(cuts * panels, whole.n * k * size, [&](std::int64_t i) {
+    const std::int64_t cut = i / panels, column = i % panels * width;
     MatmulJob job = whole;
-    job.n = std::min(width, whole.n - i * width);
-    job.c = out + i * width * size;
-    for (std::int64_t k0 = 0; k0 < whole.k; k0 += depth) {
-      job.k = std::min(depth, whole.k - k0);
+    job.n = std::min(width, whole.n - column);
+    job.c = sums + (cut * items + column) * size;
+    for (std::int64_t k0 = cut * length; k0 < std::min(k, (cut + 1) * length); k0 += depth) {
+      job.k = std::min(depth, k - k0);
       job.a = static_cast<const char*>(whole.a) + k0 * whole.a_column * size;
-      job.b = static_cast<const char*>(whole.b) + (k0 * whole.b_row + i * width) * size;
-      job.add = k0 > 0;
+      job.b = static_cast<const char*>(whole.b) + (k0 * whole.b_row + column) * size;
+      job.add = k0 > cut * length;
       kernel(job);
     }
   });
+  add_in_pairs(dtype, sums, cuts, items);
+  std::memcpy(out, sums, items * size);
 }
 
 // The operand's matrices packed row-major into fresh memory; batch dimensions of stride zero stay

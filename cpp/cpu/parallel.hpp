@@ -34,7 +34,7 @@ void parallel_for(std::int64_t count, std::int64_t work, Body&& body, bool compu
   std::int64_t grain = parallel_grain;
   if (count > 1 && work >= 2 * parallel_grain) {
     threads = thread_count();
-  } else if (computes && count > 1 && work >= 4 * awake_grain && (threads = thread_count()) > 1) {
+  } else if (computes && count > 1 && work >= 5 * awake_grain && (threads = thread_count()) > 1) {
     threads = threads_awake(threads);
     grain = awake_grain;
   }
