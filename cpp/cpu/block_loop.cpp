@@ -280,17 +280,22 @@ class BlockLoop {
     // A large result goes past the caches, by way of a block in L1; not where it overwrites an
     // operand, whose lines have been fetched already, and later where arithmetic takes longer than
     // the fetching of lines would.
-    const std::int64_t from = arithmetic > bytes_per_element_ ? 4 * stream_from : stream_from;
-    streamed_ = total_ * itemsize(operands[out_].memory) >= from && plan.stride[out_][inner_] == 1;
+    const std::int64_t result_bytes = total_ * itemsize(operands[out_].memory);
+    streamed_ = goes_past_caches(result_bytes, total_ * bytes_per_element_) &&
+                (arithmetic <= bytes_per_element_ || result_bytes >= 4 * stream_from) &&
+                plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
-    // Nor where it is small beside what is read: the pieces cost more than its lines.
-    streamed_ &= bytes_per_element_ <= 16 * itemsize(operands[out_].memory);
+    // Nor where it is small beside what is read and must go there in pieces, which then cost more
+    // than its lines.
+    const bool small = bytes_per_element_ > 4 * itemsize(operands[out_].memory);
 
     for (int k = 0; k <= out_; ++k) {
       stride_[k] = plan.stride[k];
       for (std::int64_t& s : stride_[k]) s *= itemsize(operands[k].memory);
     }
     if (op && !direct_) rows_kernel_ = rows_kernel(*op);
+    if (op && streamed_) stream_kernel_ = stream_kernel(*op);
+    streamed_ &= !small || stream_kernel_;
   }
 
   void run() {
@@ -325,32 +330,45 @@ class BlockLoop {
     return ((few ? parallel_grain / 4 : parallel_grain) / element_cost_bytes_ / 64 + 1) * 64;
   }
 
+  // The same where results go past the caches from the kernel: each chunk ends with a fence.
+  std::int64_t stream_elements() const {
+    const std::int64_t bytes =
+        std::clamp(total_ * bytes_per_element_ / 64, parallel_grain, 8 * parallel_grain);
+    return (bytes / bytes_per_element_ / 64 + 1) * 64;
+  }
+
   // Whether arithmetic takes longer than moving the operands within the caches.
   bool computes() const { return element_cost_bytes_ > bytes_per_element_; }
 
   // Straight from memory to memory; in blocks where a constant is read from its block.
   void run_direct() {
-    const std::int64_t chunk = chunk_elements();
+    const std::int64_t chunk = stream_kernel_ ? stream_elements() : chunk_elements();
     const int out_size = itemsize(operands_[out_].memory);
     char* const out_data = operands_[out_].data;
     // A streamed piece and what it is made from are in L1 at once.
-    const std::int64_t step = streamed_       ? std::min(block_, straight_bytes / largest_)
+    const std::int64_t step = streamed_ && !stream_kernel_
+                                  ? std::min(block_, straight_bytes / largest_)
                               : any_constant_ ? block_
                                               : chunk;
     parallel_for((total_ + chunk - 1) / chunk, total_ * element_cost_bytes_,
                  [&](std::int64_t c) {
                    alignas(64) char scratch[straight_bytes];
                    const std::int64_t end = std::min(total_, (c + 1) * chunk);
-                   for (std::int64_t i = c * chunk; i < end; i += step) {
+                   for (std::int64_t i = c * chunk, n; i < end; i += n) {
                      const void* in[plan_operands];
                      for (int k = 0; k < out_; ++k) {
                        in[k] = constant_[k] ? constants_[k]
                                             : operands_[k].data + i * itemsize(operands_[k].memory);
                      }
-                     const std::int64_t n = std::min(step, end - i);
+                     n = std::min(step, end - i);
                      char* const target = out_data + i * out_size;
                      if (!streamed_) {
                        kernel_(in, target, n);
+                       continue;
+                     }
+                     if (stream_kernel_) {
+                       if (i + n < total_) n = whole_lines(target, n, out_size);
+                       stream_kernel_(in, target, n, true);
                        continue;
                      }
                      kernel_(in, scratch, n);
@@ -417,6 +435,16 @@ class BlockLoop {
     return table_.rows(op, operands_[out_].kernel, spacing[0], spacing[1], spacing[2]);
   }
 
+  // The kernel that writes past the caches itself, if there is one for these operands.
+  StreamingKernel stream_kernel(Op op) const {
+    const auto place = reinterpret_cast<std::uintptr_t>(operands_[out_].data);
+    if (cast_[out_] || rows_kernel_ || place % itemsize(operands_[out_].kernel) != 0) {
+      return nullptr;
+    }
+    const DType compute = operands_[op == Op::where ? 1 : 0].kernel;
+    return table_.streaming[static_cast<int>(op)][static_cast<int>(compute)];
+  }
+
   // An operand that is packed for every block and no wider or narrower than a result that is
   // packed, too: the result may overwrite it, which keeps the block's data within L1. -1 if there
   // is none.
@@ -439,9 +467,13 @@ class BlockLoop {
     bool packs = any_constant_;
     for (int k = 0; k <= out_; ++k) packs |= !constant_[k] && !in_place(k);
     packs &= !rows_kernel_;
-    const std::int64_t step = streamed_ ? std::min(block_, streamed_bytes / largest_)
-                              : packs   ? packed_bytes / largest_
-                                        : columns;
+    // Long rows whose kernel goes past the caches itself need no pieces either.
+    const bool in_pieces =
+        streamed_ && (packs || !stream_kernel_ || across * largest_ < 4 * streamed_bytes);
+    const std::int64_t step =
+        in_pieces ? std::min(block_, (stream_kernel_ ? 2 : 1) * streamed_bytes / largest_)
+        : packs   ? packed_bytes / largest_
+                  : columns;
     const std::int64_t buffer_bytes =
         (std::min(step, columns) * largest_ + line_bytes - 1) / line_bytes * line_bytes;
     parallel_for(
@@ -476,7 +508,7 @@ class BlockLoop {
         plain_ &= loop.rows_kernel_ || loop.constant_[k] || in_place_[k];
       }
       if (!in_place_[K_ - 1]) shared_ = loop.packed_for_once();
-      plain_ &= !loop.streamed_;
+      plain_ &= !loop.streamed_ || loop.stream_kernel_;
     }
 
     void run(std::int64_t row, std::int64_t end, std::int64_t first, std::int64_t last,
@@ -524,8 +556,23 @@ class BlockLoop {
         loop_.rows_kernel_({{in[0], in[1]}, {next_[0], next_[1]}, target, next_[out], rows, n});
         return;
       }
+      bool goes_on = true;  // whether a row begins on the page where the one before it ends
+      for (int k = 0; k < out; ++k) {
+        const std::int64_t gap = next_[k] - n * step_[k];
+        goes_on &= loop_.constant_[k] || next_[k] == 0 || (gap >= 0 && gap < page_bytes);
+      }
       for (std::int64_t r = 0; r < rows; ++r) {
-        loop_.kernel_(in, target, n);
+        if (loop_.stream_kernel_) {
+          for (int k = 0; k < out && !goes_on; ++k) {
+            if (fetched_[k]) {
+              fetch(static_cast<const char*>(in[k]) + next_[k],
+                    std::min(n * step_[k], streamed_bytes));
+            }
+          }
+          loop_.stream_kernel_(in, target, n, goes_on);
+        } else {
+          loop_.kernel_(in, target, n);
+        }
         for (int k = 0; k < out; ++k) in[k] = static_cast<const char*>(in[k]) + next_[k];
         target += next_[out];
       }
@@ -556,6 +603,8 @@ class BlockLoop {
       char* const target = at_[out] + j * step_[out];
       if (!in_place_[out]) {
         write(in, target, n);
+      } else if (loop_.stream_kernel_) {
+        loop_.stream_kernel_(in, target, n, false);
       } else if (loop_.streamed_) {
         compute(in, packed_[out], n);
         loop_.table_.stream(packed_[out], target, n * step_[out]);
@@ -813,7 +862,12 @@ class BlockLoop {
         for (std::int64_t j = 0, m; j < columns; j += m) {
           m = std::min(step, columns - j);
           if (streamed && j + m < columns) m = whole_lines(row + j * out_size, m, out_size);
-          loop_.kernel_(in, streamed ? piece : row, m);
+          char* const to = row + j * out_size;
+          if (streamed && loop_.stream_kernel_) {
+            loop_.stream_kernel_(in, to, m, false);
+          } else {
+            loop_.kernel_(in, streamed ? piece : row, m);
+          }
           if (!streamed) break;
           for (int k = 0; k < out; ++k) {
             if (loop_.constant_[k]) continue;
@@ -825,7 +879,7 @@ class BlockLoop {
             }
             in[k] = p + bytes;
           }
-          loop_.table_.stream(piece, row + j * out_size, m * out_size);
+          if (!loop_.stream_kernel_) loop_.table_.stream(piece, to, m * out_size);
         }
         for (int d = inner - 1; d >= 0; --d) {
           const bool carry = ++row_index[d] == sizes[d];
@@ -851,6 +905,7 @@ class BlockLoop {
   const LoopOperand* const operands_;
   const BlockKernel kernel_;
   RowsKernel rows_kernel_ = nullptr;
+  StreamingKernel stream_kernel_ = nullptr;
   const KernelTable& table_ = kernels();
   const std::int64_t total_;
   const int out_ = plan_.operands - 1, inner_ = plan_.ndim() - 1;
@@ -880,7 +935,8 @@ class Strips {
   // Whether that can be done: strips must be a line wide.
   static bool fit(const Plan& plan, int itemsize) {
     const int inner = plan.ndim() - 1, tile = plan.tile_dim;
-    return plan.kind == LoopKind::transposed && plan.count() * itemsize >= stream_from &&
+    const std::int64_t bytes = plan.count() * itemsize;
+    return plan.kind == LoopKind::transposed && goes_past_caches(bytes, 2 * bytes) &&
            plan.stride[0][tile] == 1 && plan.stride[1][inner] == 1 && plan.size[tile] >= 16 &&
            plan.size[inner] * itemsize >= line_bytes;
   }
@@ -1027,8 +1083,9 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const std::int64_t total = plan.count();
   // Later where items are apart: reading their lines takes longer than fetching the result's would;
   // or where one is repeated, and nothing but the result is in the caches.
-  const std::int64_t from = magnitude(plan.stride[0][inner]) != 1 ? 2 * stream_from : stream_from;
-  if (total * itemsize < from || plan.kind == LoopKind::transposed) return false;
+  const std::int64_t bytes = total * itemsize, step = magnitude(plan.stride[0][inner]);
+  if (!goes_past_caches(bytes, step == 0 ? bytes : 2 * bytes)) return false;
+  if ((step != 1 && bytes < 2 * stream_from) || plan.kind == LoopKind::transposed) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
   for (int d = inner; d >= 0 && plan.stride[1][d] == run; --d) run *= plan.size[d];
   if (run * itemsize < 8 * line_bytes) return false;
@@ -1109,7 +1166,7 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   const std::int64_t total = plan.count(), work = 2 * total * itemsize;
   if (plan.kind == LoopKind::contiguous && plan.stride[0][0] == 1 && plan.stride[1][0] == 1) {
     const std::int64_t chunk = parallel_grain, bytes = total * itemsize;
-    const bool streamed = bytes >= stream_from;
+    const bool streamed = goes_past_caches(bytes, 2 * bytes);
     parallel_for((bytes + chunk - 1) / chunk, work, [&](std::int64_t c) {
       const std::int64_t count = std::min(chunk, bytes - c * chunk);
       if (!streamed) {

@@ -7,16 +7,12 @@
 #include <optional>
 
 #include "../operands.hpp"
+#include "caches.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "prefetch.hpp"
 
 namespace arrayx::cpu {
-
-// Bytes of a result from which on it is written past the caches. Lines that are overwritten need
-// not be read then, which pays long before a result is too large for the last of them; on four
-// threads, though, half as many bytes take a third longer so.
-inline constexpr std::int64_t stream_from = std::int64_t{3} << 21;
 
 // Bytes that go past the caches at a time. The kernel writes them to L1 while the last ones leave
 // and the next operands arrive: x + y then runs at the speed of a loop written for streaming;

@@ -94,7 +94,7 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
   const std::int64_t length = whole.shape[cut], per_index = bytes / length;
   const std::int64_t per_chunk = std::max<std::int64_t>(1, chunk_bytes / per_index);
   const bool apart = cut == 0 && whole.is_contiguous();  // chunks do not take turns themselves
-  const bool streamed = apart && bytes >= stream_from;
+  const bool streamed = apart && goes_past_caches(bytes, 2 * bytes);
   const auto count_of_parts = static_cast<std::int64_t>(parts.size());
   parallel_for((length + per_chunk - 1) / per_chunk, 2 * bytes, [&](std::int64_t c) {
     const std::int64_t first = c * per_chunk, count = std::min(per_chunk, length - first);
@@ -254,7 +254,8 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / columns);
   const std::int64_t all_rows = matrices * rows;
   const std::int64_t bytes = shape.size * size;
-  const bool streamed = bytes >= stream_from && in_column == size && out_column == size;
+  const bool streamed =
+      goes_past_caches(bytes, 2 * bytes) && in_column == size && out_column == size;
   parallel_for((all_rows + per_chunk - 1) / per_chunk, 2 * bytes, [&](std::int64_t c) {
     for (std::int64_t j = c * per_chunk; j < std::min(all_rows, (c + 1) * per_chunk); ++j) {
       const std::int64_t r = j % rows;

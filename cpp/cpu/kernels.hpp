@@ -45,6 +45,9 @@ using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Str
                             std::int64_t rows, std::int64_t columns);
 // Copies past the caches, for results too large to be read again soon, whose lines would otherwise
 // be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
+// The results of an operation, whole lines of them past the caches; their places must be aligned to
+// their size. `goes_on`: what stands behind the operands is read next.
+using StreamingKernel = void (*)(const void* const* in, void* out, std::int64_t n, bool goes_on);
 using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes);
 // Columns of a matrix that is transposed: those of a strip, and where they begin.
 struct StripColumns {
@@ -147,6 +150,8 @@ struct SmallMatrixKernels;  // see kernels/small_matrices.hpp
 struct KernelTable {
   const char* isa = nullptr;
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
+  // Of operations that cost little; by the operands' dtype.
+  StreamingKernel streaming[op_count][dtype_count] = {};
   ShortPower (*short_power[dtype_count])(const void* exponent) = {};  // of floating dtypes
   CastKernel cast[dtype_count][dtype_count] = {};
   // Null for operations and dtypes that have none.

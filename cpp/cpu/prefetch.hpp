@@ -8,6 +8,7 @@
 namespace arrayx::cpu {
 
 inline constexpr int line_bytes = 64;
+inline constexpr std::int64_t page_bytes = 4096;
 
 ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
@@ -18,7 +19,7 @@ ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
 // p + end or later. The hardware fetches ahead within a page, but in several at once: one core
 // reads memory half as fast again so.
 ARRAYX_HD void fetch_pages(const char* p, std::int64_t at, std::int64_t bytes, std::int64_t end) {
-  constexpr std::int64_t page = 4096;
+  constexpr std::int64_t page = page_bytes;
   const std::int64_t place = at % page, next = at - place + page;
   if (next < end) fetch(p + next + place / 2, bytes / 2);
   if (next + page < end) fetch(p + next + page + place / 4, bytes / 4);

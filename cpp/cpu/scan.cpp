@@ -47,7 +47,7 @@ void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
     char block[8], before[8];  // the sum of the last block, and that of those before it
   };
   Carry sections[2][section_blocks + 1];  // the carry before each block
-  const bool streamed = n * item >= stream_from && in != out;
+  const bool streamed = goes_past_caches(n * item, 2 * n * item) && in != out;
   const std::int64_t piece = streamed_bytes / item;
   // From `position` on, or for the block's sum alone, where there is no place for the result.
   const auto run = [&](std::int64_t block, std::int64_t position, char* to, Carry carry) {
@@ -140,8 +140,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   // are fetched to be overwritten, in rows of whole lines or columns beside each other.
   const bool whole_lines = reinterpret_cast<std::uintptr_t>(out_data) % line_bytes == 0 &&
                            (m == 1 || out_kept_stride % line_bytes == 0);
+  const std::int64_t count = kept.count() * n;
   const bool streamed =
-      kept.count() * n * out_item >= stream_from && in.data != out.data &&
+      goes_past_caches(count * out_item, count * (item + out_item)) && in.data != out.data &&
       (by_columns ? m * out_item >= streamed_bytes
                   : in_chunks && out_direct && whole_lines && n * out_item >= 16 * streamed_bytes);
   const bool adjoining = kept.ndim() == 1 && kept_stride == n * item;

@@ -8,6 +8,7 @@
 #include "../../ops/complex.hpp"
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
+#include "../simd/stream.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -129,37 +130,6 @@ void fill_casts(KernelTable& table, DType from) {
 
 // ---- past the caches
 // ----------------------------------------------------------------------------------------------
-
-template <class V>
-ARRAYX_HD void stream_vector(V x, char* out) {
-#if defined(__x86_64__)
-  if constexpr (sizeof(V) == 16) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(out), __builtin_bit_cast(__m128i, x.v));
-    return;
-  }
-#if defined(__AVX2__)
-  if constexpr (sizeof(V) == 32) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(out), __builtin_bit_cast(__m256i, x.v));
-    return;
-  }
-#endif
-#if defined(__AVX512F__)
-  if constexpr (sizeof(V) == 64) {
-    _mm512_stream_si512(reinterpret_cast<__m512i*>(out), __builtin_bit_cast(__m512i, x.v));
-    return;
-  }
-#endif
-#endif
-  x.store(out);
-}
-template <bool Stream, class V>
-ARRAYX_HD void put(V x, char* out) {
-  if constexpr (Stream) {
-    stream_vector(x, out);
-  } else {
-    x.store(out);
-  }
-}
 
 // Whole vectors up to `bytes`, from b on; where the rest begins. Four at a time: reading and
 // writing by turns takes a tenth longer.

@@ -2,6 +2,7 @@
 // padded vector. Included by the kernel sources only, once per instruction set.
 #pragma once
 
+#include "../simd/stream.hpp"
 #include "../simd/vec.hpp"  // before the vocabulary, whose templates name its overloads
 
 #include <cstring>
@@ -10,6 +11,7 @@
 #include "../../ops/cost.hpp"
 #include "../../ops/elementwise.hpp"
 #include "../kernels.hpp"
+#include "../prefetch.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -36,7 +38,7 @@ struct part<Complex<T>> {
 template <class T, int Lanes = lanes_of<T>>
 struct Elements {
   using V = Vec<T, Lanes>;
-  static constexpr int lanes = Lanes;
+  static constexpr int lanes = Lanes, item = sizeof(T);
   static ARRAYX_HD V load(const char* p, i64 i) { return V::load(p + i * i64{sizeof(T)}); }
   static ARRAYX_HD V load_first(const char* p, i64 i, int n) {
     return V::load_first(p + i * i64{sizeof(T)}, n);
@@ -57,7 +59,7 @@ template <class T, int Lanes>
 struct Elements<Complex<T>, Lanes> {
   using Part = Vec<T, Lanes>;
   using V = Complex<Part>;
-  static constexpr int lanes = Lanes;
+  static constexpr int lanes = Lanes, item = 2 * sizeof(T);
   using Indices = std::make_integer_sequence<int, lanes>;
   static ARRAYX_HD V split(Part a, Part b) {
     return {every_second<0>(a, b, Indices{}), every_second<1>(a, b, Indices{})};
@@ -146,7 +148,7 @@ ARRAYX_HD void store_first(Mask<B, N> m, char* p, i64 i, int n) {
 template <class T>
 struct Condition {
   using Part = typename part<T>::type;
-  static constexpr int width = sizeof(Part), lanes = lanes_of<Part>;
+  static constexpr int width = sizeof(Part), lanes = lanes_of<Part>, item = 1;
   using V = Mask<width, lanes>;
   static ARRAYX_HD V widen(Vec<u8, lanes> bytes) {
     using I = Vec<typename ops::ints_of_width<width>::s, lanes>;
@@ -158,42 +160,95 @@ struct Condition {
   }
 };
 
+// Bytes of an element of a vector of results.
+template <class V>
+inline constexpr int result_item = sizeof(V) / ops::lane_traits<V>::lanes;
+template <int B, int N>
+inline constexpr int result_item<Mask<B, N>> = 1;
+template <class V>
+inline constexpr int result_item<Complex<V>> = 2 * result_item<V>;
+
+template <class V>
+ARRAYX_HD void stream_result(V x, char* p) {
+  stream_vector(x, p);
+}
+template <int B, int N>
+ARRAYX_HD void stream_result(Mask<B, N> m, char* p) {
+  stream_vector(to_bytes(m), p);
+}
+template <class T, int N>
+ARRAYX_HD void stream_result(Complex<Vec<T, N>> x, char* p) {
+  using Indices = std::make_integer_sequence<int, N>;
+  stream_vector(interleave<Vec<T, N>, 0>(x.re, x.im, Indices{}), p);
+  stream_vector(interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}), p + N * sizeof(T));
+}
+
 // ---- kernels
 // --------------------------------------------------------------------------------------
 
 // Together: vectors of results that are found before the first of them is written. Where an output
 // begins a little past an operand's place of a page, each read waits for the write before it, as if
 // that were of the same address: within an L2, x + y then takes 1.4 times as long one by one.
-template <int Together, class F, class First, class... Inputs, int... I>
-ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n,
+// Stream: whole vectors of results go past the caches, for which elements up to the first end of a
+// line come first, and lines of the next page are asked for. Lines are read and written
+// in their order: in another, which compilers choose, that takes up to a fifth longer.
+template <int Together, bool Stream, class F, class First, class... Inputs, int... I>
+ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unused]] bool goes_on,
                            std::integer_sequence<int, I...>) {
   const char* const p[] = {static_cast<const char*>(in[0]), static_cast<const char*>(in[I])...};
   char* const q = static_cast<char*>(out);
   constexpr int lanes = First::lanes;
   const auto result = [&p](i64 i) { return F()(First::load(p[0], i), Inputs::load(p[I], i)...); };
+  const auto few = [&](i64 i, i64 count) {
+    const int rest = static_cast<int>(count);
+    store_first(F()(First::load_first(p[0], i, rest), Inputs::load_first(p[I], i, rest)...), q, i,
+                rest);
+  };
   i64 i = 0;
   using Result = decltype(result(i));
-  if constexpr (Together > 1 && ops::lane_traits<Result>::lanes == lanes) {  // not conditions
+  constexpr i64 item = result_item<Result>;
+  if constexpr (Stream) {
+    const i64 line_left = (-reinterpret_cast<std::intptr_t>(q) & (line_bytes - 1)) / item;
+    const i64 head = line_left < n ? line_left : n;
+    for (; i < head; i += lanes) few(i, lanes < head - i ? lanes : head - i);
+    i = head;
+  }
+  if constexpr (Together > 1 && (Stream || ops::lane_traits<Result>::lanes == lanes)) {
     for (; i + Together * lanes <= n; i += Together * lanes) {
+      if constexpr (Stream) {
+        const auto ask = [=](const char* from, i64 item_bytes) __attribute__((always_inline)) {
+          if (goes_on || (n - i) * item_bytes > page_bytes) {
+            fetch(from + i * item_bytes + page_bytes, Together * lanes * item_bytes);
+          }
+        };
+        ask(p[0], First::item);
+        (ask(p[I], Inputs::item), ...);
+      }
       Result r[Together];
       ARRAYX_UNROLL
-      for (int k = 0; k < Together; ++k) r[k] = result(i + k * lanes);
+      for (int k = 0; k < Together; ++k) {
+        r[k] = result(i + k * lanes);
+        if constexpr (Stream) keep_order();
+      }
       ARRAYX_UNROLL
-      for (int k = 0; k < Together; ++k) store(r[k], q, i + k * lanes);
+      for (int k = 0; k < Together; ++k) {
+        if constexpr (Stream) {
+          stream_result(r[k], q + (i + k * lanes) * item);
+          keep_order();
+        } else {
+          store(r[k], q, i + k * lanes);
+        }
+      }
     }
   }
   for (; i + lanes <= n; i += lanes) store(result(i), q, i);
-  if (i < n) {
-    const int rest = static_cast<int>(n - i);
-    store_first(F()(First::load_first(p[0], i, rest), Inputs::load_first(p[I], i, rest)...), q, i,
-                rest);
-  }
+  if (i < n) few(i, n - i);
 }
 
 template <class F, class T>
 void kernel_of_one(const void* const* in, void* out, i64 n) {
   using E = Elements<T, lanes_of<typename part<T>::type>>;
-  vector_loop<1, F, E>(in, out, n, std::integer_sequence<int>{});
+  vector_loop<1, false, F, E>(in, out, n, false, std::integer_sequence<int>{});
 }
 
 // The powers of exponents 2, -1 and 1/2, of complex numbers 2, that Pow finds among others.
@@ -225,62 +280,101 @@ bool short_powers(const void* const* in, void* out, i64 n) {
   return true;
 }
 
+template <int Together, bool Stream, class F, class T, int Arity, int Lanes>
+ARRAYX_HD void loop_of(const void* const* in, void* out, std::int64_t n, bool goes_on) {
+  using E = Elements<T, Lanes>;
+  if constexpr (Arity == 1) {
+    vector_loop<Together, Stream, F, E>(in, out, n, goes_on, std::integer_sequence<int>{});
+  } else if constexpr (Arity == 2) {
+    vector_loop<Together, Stream, F, E, E>(in, out, n, goes_on, std::integer_sequence<int, 1>{});
+  } else if constexpr (ops::same_type_v<F, ops::Where>) {
+    vector_loop<Together, Stream, F, Condition<T>, E, E>(in, out, n, goes_on,
+                                                         std::integer_sequence<int, 1, 2>{});
+  } else {
+    vector_loop<Together, Stream, F, E, E, E>(in, out, n, goes_on,
+                                              std::integer_sequence<int, 1, 2>{});
+  }
+}
+
 // Light: moving the operands takes longer than the arithmetic.
 template <class F, class T, int Arity, bool Light>
 void kernel(const void* const* in, void* out, std::int64_t n) {
   constexpr int lanes = ops::vector_bytes / ops::widest_lane<F, typename part<T>::type>;
   constexpr int together = Light && !ops::is_complex_v<T> ? 4 : 1;
-  using E = Elements<T, lanes>;
   if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<typename part<T>::type>) {
     if (short_powers<T>(in, out, n)) return;
   }
+  loop_of<together, false, F, T, Arity, lanes>(in, out, n, false);
+}
+
+// The same past the caches.
+template <class F, class T, int Arity>
+void streaming_kernel(const void* const* in, void* out, std::int64_t n, bool goes_on) {
+  constexpr int lanes = ops::vector_bytes / ops::widest_lane<F, typename part<T>::type>;
+  loop_of<ops::is_complex_v<T> ? 2 : 4, true, F, T, Arity, lanes>(in, out, n, goes_on);
+}
+// Whether there is such a kernel: whether vectors of results are large enough for such stores.
+template <class V>
+inline constexpr bool fills_stores = sizeof(V) >= 16;
+template <int B, int N>
+inline constexpr bool fills_stores<Mask<B, N>> = N >= 4;
+template <class F, class T, int Arity>
+constexpr bool has_streaming_kernel() {
+  constexpr int lanes = ops::vector_bytes / ops::widest_lane<F, typename part<T>::type>;
+  using V = typename Elements<T, lanes>::V;
   if constexpr (Arity == 1) {
-    vector_loop<together, F, E>(in, out, n, std::integer_sequence<int>{});
+    return fills_stores<decltype(F()(V()))>;
   } else if constexpr (Arity == 2) {
-    vector_loop<together, F, E, E>(in, out, n, std::integer_sequence<int, 1>{});
-  } else if constexpr (ops::same_type_v<F, ops::Where>) {
-    vector_loop<together, F, Condition<T>, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
+    return fills_stores<decltype(F()(V(), V()))>;
   } else {
-    vector_loop<together, F, E, E, E>(in, out, n, std::integer_sequence<int, 1, 2>{});
+    return fills_stores<V>;
   }
 }
 
 // ---- filling the table
 // ----------------------------------------------------------------------------
 
-template <class F, int Arity, unsigned Accepts, bool Light>
-void fill_row(ElementwiseKernel* row) {
+// More arithmetic takes longer than fetching the lines that are overwritten.
+inline constexpr int most_streaming_cost = 1;
+
+template <class F, int Arity, unsigned Accepts, int Cost>
+void fill_row(ElementwiseKernel* row, StreamingKernel* streaming) {
   using Boolean = typename ops::bool_form<F>::type;
-  const auto put = [row](DType d, ElementwiseKernel k) { row[static_cast<int>(d)] = k; };
-  if constexpr (Accepts & kinds::boolean) {
-    put(DType::bool_, &kernel<Boolean, u8, Arity, Light>);
-  }
+  constexpr bool light = Cost == 0, streams = Cost <= most_streaming_cost;
+  const auto put = [&]<class G, class T>(DType d, G, T) {
+    row[static_cast<int>(d)] = &kernel<G, T, Arity, light>;
+    if constexpr (streams && has_streaming_kernel<G, T, Arity>()) {
+      streaming[static_cast<int>(d)] = &streaming_kernel<G, T, Arity>;
+    }
+  };
+  if constexpr (Accepts & kinds::boolean) put(DType::bool_, Boolean(), u8());
   if constexpr (Accepts & kinds::integer) {
-    put(DType::int8, &kernel<F, i8, Arity, Light>);
-    put(DType::int16, &kernel<F, i16, Arity, Light>);
-    put(DType::int32, &kernel<F, i32, Arity, Light>);
-    put(DType::int64, &kernel<F, i64, Arity, Light>);
-    put(DType::uint8, &kernel<F, u8, Arity, Light>);
-    put(DType::uint16, &kernel<F, u16, Arity, Light>);
-    put(DType::uint32, &kernel<F, u32, Arity, Light>);
-    put(DType::uint64, &kernel<F, u64, Arity, Light>);
+    put(DType::int8, F(), i8());
+    put(DType::int16, F(), i16());
+    put(DType::int32, F(), i32());
+    put(DType::int64, F(), i64());
+    put(DType::uint8, F(), u8());
+    put(DType::uint16, F(), u16());
+    put(DType::uint32, F(), u32());
+    put(DType::uint64, F(), u64());
   }
   if constexpr (Accepts & kinds::real) {
-    put(DType::float32, &kernel<F, f32, Arity, Light>);
-    put(DType::float64, &kernel<F, f64, Arity, Light>);
+    put(DType::float32, F(), f32());
+    put(DType::float64, F(), f64());
   }
   if constexpr (Accepts & kinds::complex) {
-    put(DType::complex64, &kernel<F, Complex<f32>, Arity, Light>);
-    put(DType::complex128, &kernel<F, Complex<f64>, Arity, Light>);
+    put(DType::complex64, F(), Complex<f32>());
+    put(DType::complex128, F(), Complex<f64>());
   }
 }
 
 // Rows of the vocabulary: the kinds `only` of each operation are instantiated in this source.
-#define ARRAYX_FILL(name, F, accepts, arity, only)                               \
-  {                                                                              \
-    using namespace kinds;                                                       \
-    fill_row<ops::F, arity, (accepts) & (only), arithmetic_cost(Op::name) == 0>( \
-        table.elementwise[static_cast<int>(Op::name)]);                          \
+#define ARRAYX_FILL(name, F, accepts, arity, only)                          \
+  {                                                                         \
+    using namespace kinds;                                                  \
+    fill_row<ops::F, arity, (accepts) & (only), arithmetic_cost(Op::name)>( \
+        table.elementwise[static_cast<int>(Op::name)],                      \
+        table.streaming[static_cast<int>(Op::name)]);                       \
   }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include "caches.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "fork.hpp"
+
+namespace arrayx::cpu {
+
+namespace {
+
+// The C library sums up the caches of all cores of some processors, the system does not.
+std::int64_t find_last_cache() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");  // such as 32768K
+  std::int64_t size = 0;
+  char unit = 0;
+  if (file >> size >> unit && size > 0) return size << (unit == 'M' ? 20 : 10);
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  if (const long second = sysconf(_SC_LEVEL2_CACHE_SIZE); second > 0) return 8 * second;
+#endif
+  return std::int64_t{1} << 23;
+}
+
+}  // namespace
+
+std::int64_t last_cache_bytes() {
+  static constinit MadeOnce<const std::int64_t> bytes;
+  return bytes.get(find_last_cache);
+}
+
+bool goes_past_caches(std::int64_t result_bytes, std::int64_t moved_bytes) {
+  return result_bytes >= stream_from && moved_bytes >= last_cache_bytes() / 8 * 5;
+}
+
+}  // namespace arrayx::cpu
