@@ -2,6 +2,8 @@
 // packs of 16 bytes, one element after the other; what stands before a pack in its row of 32, and
 // before a row in its line, is blocks of 1, 2, 4, 8 … of them, each added pairwise, the largest
 // first (carries.cuh). Each element is read once and written once.
+#include <cuda_pipeline.h>
+
 #include <bit>
 
 #include "../cpp/ops/reductions.hpp"
@@ -30,10 +32,16 @@ constexpr int elements_of_pack(int itemsize) {
 constexpr int resident_blocks(int itemsize) {
   return itemsize > 8 ? 3 : 4;
 }
-constexpr int walking_blocks = 3;
+constexpr int walking_blocks(int itemsize) {
+  return itemsize == 4 ? 4 : 3;
+}
 // Threads that go along lines alone, and how many a multiprocessor has at least.
 constexpr int alone_log2 = 6, alone_threads = 1 << alone_log2, resident_alone = 8;
 constexpr int least_alone = 256, sector_bytes = 32;
+// Steps of a warp along narrow integers, in each of which a thread has a pack of results, and the
+// shortest lines that give it enough to do.
+constexpr int narrow_steps = 8, least_narrow = 65;
+constexpr int resident_narrow_walks = 4;
 // Tiles of a block that wait for what stands before them.
 constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2;
 // Few lines beside each other, which packs go across: at most so many in a tile.
@@ -246,7 +254,7 @@ __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& til
     if (turn < loop.turns) {
       typename Tile::Items x = {};
       tile.read(turn, x);
-      tile.scan(slot, x);
+      tile.scan(turn, slot, x);
       __syncthreads();
       tile.tell(turn, slot);
     }
@@ -444,7 +452,7 @@ struct LineTile {
           [&](int p, int i) { return (p * E + i) * warp_size < left; }, x);
     }
   }
-  __device__ __forceinline__ void scan(int slot, Part<A>& x) const {
+  __device__ __forceinline__ void scan(u32, int slot, Part<A>& x) const {
 #pragma unroll
     for (int p = 0; p < packs_of_thread; ++p) {
       if constexpr (Packed) {
@@ -589,7 +597,7 @@ struct ColumnTile {
   __device__ __forceinline__ Blocks<Op, A> blocks(int slot) const {
     return Blocks<Op, A>(totals[slot * slots + at.turned_slot], at.parts_log2);
   }
-  __device__ __forceinline__ void scan(int slot, Part<A>& x) const {
+  __device__ __forceinline__ void scan(u32, int slot, Part<A>& x) const {
     scan_packs(slot, x);
     kept.keep(slot, x);
   }
@@ -662,7 +670,8 @@ __global__ void __launch_bounds__(block_threads,
 // Lines of several tiles, enough of them for all blocks: a block goes along its own, and reads one
 // tile ahead.
 template <class Op, class A>
-__global__ void __launch_bounds__(block_threads, resident_blocks_of(block_threads, walking_blocks))
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, walking_blocks(sizeof(A))))
     walk_columns(const __grid_constant__ ScanLoop loop) {
   constexpr int slots = block_threads + warp_size;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
@@ -905,7 +914,7 @@ struct BandTile {
       for (int l = 0; l < across; ++l) x[i][l] = pack.v[l];
     }
   }
-  __device__ __forceinline__ void scan(int slot, Items& x) const {
+  __device__ __forceinline__ void scan(u32, int slot, Items& x) const {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       Across pack;
@@ -1009,7 +1018,319 @@ __global__ void __launch_bounds__(BandTile<Op, A>::most_threads,
                         reinterpret_cast<A*>(table_bytes)});
 }
 
+// ---- narrow integers into wide ones -------------------------------------------------------------
+
+// Most of what is moved is written. Integers give the same bits in any order: what waits for what
+// stands before it is elements as they were read, which are added once more then.
+
+// Sums of a tile fit in 32 bits, products do not.
+template <class Op, class A>
+using Partial = std::conditional_t<ops::same_type_v<Op, ops::Sum>, u32, A>;
+template <class Op, class A>
+constexpr int resident_narrow = sizeof(Partial<Op, A>) > 4 ? 3 : 5;
+template <class P, class From>
+__device__ __forceinline__ P narrow_element(int upper_bits, From raw) {
+  return static_cast<P>(static_cast<i64>(static_cast<int>(u32{raw} << upper_bits) >> upper_bits));
+}
+template <class A, class P>
+__device__ __forceinline__ A widened(P x) {
+  return static_cast<A>(static_cast<i64>(static_cast<std::make_signed_t<P>>(x)));
+}
+__device__ __forceinline__ int narrow_upper_bits(const ScanLoop& loop) {
+  return max(loop.upper_bits - 32, 0);
+}
+
+// Elements of a line that a warp has, in shared memory as they were read. Neighbouring threads
+// write neighbouring packs of results: the part begins where one does, so perhaps an element
+// before the line.
+template <class Op, class A, class From>
+struct NarrowPart {
+  static constexpr int E = pack_bytes / sizeof(A), step = warp_size * E, each = narrow_steps * step;
+  static constexpr int packs = each * int(sizeof(From)) / pack_bytes;
+  static constexpr int kept_bytes = (packs + 1) * pack_bytes;  // packs of memory around them
+  using P = Partial<Op, A>;
+  const char* in;  // of the line
+  char* out;
+  i64 n, first;
+  int upper_bits;
+  char* kept;
+
+  __device__ __forceinline__ NarrowPart(const ScanLoop& loop, u32 line, char* kept)
+      : in(loop.in + locate_line(loop, line, 0)),
+        out(loop.out + locate_line(loop, line, 1)),
+        n(loop.n),
+        first(-i64(reinterpret_cast<u64>(out) / sizeof(A) % E)),
+        upper_bits(narrow_upper_bits(loop)),
+        kept(kept) {}
+
+  static __device__ __forceinline__ int lane() { return threadIdx.x % warp_size; }
+
+  // Begins to read. No pack is read that no element of the line is in.
+  __device__ __forceinline__ void fetch() const {
+    const char* from = in + first * i64(sizeof(From));
+    from -= reinterpret_cast<u64>(from) % pack_bytes;
+    const char* const end = in + n * i64(sizeof(From));
+#pragma unroll
+    for (int k = 0; k <= packs / warp_size; ++k) {
+      const int p = (k * warp_size + lane()) * pack_bytes;
+      if (p < kept_bytes && from + p + pack_bytes > in && from + p < end) {
+        __pipeline_memcpy_async(kept + p, from + p, pack_bytes);
+      }
+    }
+    __pipeline_commit();
+  }
+  // f(x, to, low, high) of the E elements of each step, of which those from low to high count.
+  template <class F>
+  __device__ __forceinline__ void for_steps(F&& f) const {
+    const u64 begin = reinterpret_cast<u64>(in + first * i64(sizeof(From)));
+    const From* const x = reinterpret_cast<const From*>(kept + begin % pack_bytes) + lane() * E;
+    char* const to = out + (first + lane() * E) * i64(sizeof(A));
+    const auto at = [&](int s, int low, int high) {
+      P item[E];
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        item[i] = i >= low && i < high ? narrow_element<P>(upper_bits, x[s * step + i])
+                                       : Op::template identity<P>();
+      }
+      f(item, to + s * step * int(sizeof(A)), low, high);
+    };
+    if (first >= 0 && first + each <= n) {
+#pragma unroll
+      for (int s = 0; s < narrow_steps; ++s) at(s, 0, E);
+    } else {
+      const int low = static_cast<int>(max(i64(0), -first));
+      const int high = static_cast<int>(max(i64(0), min(i64(each), n - first)));
+#pragma unroll 2
+      for (int s = 0; s * step < high; ++s) {
+        const int mine = s * step + lane() * E;
+        at(s, low - mine, high - mine);
+      }
+    }
+  }
+  __device__ __forceinline__ A total() const {
+    P sum = Op::template identity<P>();
+    for_steps([&](const P(&x)[E], char*, int, int) {
+#pragma unroll
+      for (int i = 0; i < E; ++i) sum = Op::combine(sum, x[i]);
+    });
+#pragma unroll
+    for (int d = 1; d < warp_size; d *= 2) {
+      sum = Op::combine(sum, from_lane(sum, lane() ^ d));
+    }
+    return widened<A>(sum);
+  }
+  // Writes the results, with what stands before the part, and gives what stands before the next.
+  __device__ __forceinline__ A finish(A before) const {
+    P in_part = Op::template identity<P>();
+    for_steps([&](const P(&x)[E], char* to, int low, int high) {
+      P sum = x[0];
+#pragma unroll
+      for (int i = 1; i < E; ++i) sum = Op::combine(sum, x[i]);
+#pragma unroll
+      for (int d = 1; d < warp_size; d *= 2) {
+        const P other = __shfl_up_sync(whole_warp, sum, d);
+        if (lane() >= d) sum = Op::combine(other, sum);
+      }
+      P item = __shfl_up_sync(whole_warp, sum, 1);
+      item = lane() > 0 ? Op::combine(in_part, item) : in_part;
+      in_part = Op::combine(in_part, from_lane(sum, warp_size - 1));
+      Pack<A, E> pack;
+#pragma unroll
+      for (int i = 0; i < E; ++i) {
+        item = Op::combine(item, x[i]);
+        pack.v[i] = Op::combine(before, widened<A>(item));
+      }
+      if (low <= 0 && high >= E) {
+        *reinterpret_cast<Pack<A, E>*>(to) = pack;
+      } else {
+#pragma unroll
+        for (int i = 0; i < E; ++i) {
+          if (i >= low && i < high) reinterpret_cast<A*>(to)[i] = pack.v[i];
+        }
+      }
+    });
+    return Op::combine(before, widened<A>(in_part));
+  }
+};
+
+// Lines of a tile or less: a warp goes along its own, and reads one part ahead.
+template <class Op, class A, class From>
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_narrow<Op, A>))
+    scan_narrow(const __grid_constant__ ScanLoop loop) {
+  using Piece = NarrowPart<Op, A, From>;
+  __shared__ __align__(16) char kept[warps][2][Piece::kept_bytes];
+  const int warp = threadIdx.x / warp_size;
+  const u32 line = blockIdx.x * warps + warp;
+  if (line >= loop.lines) return;
+  Piece piece(loop, line, kept[warp][0]);
+  piece.fetch();
+  A before = Op::template identity<A>();
+  for (int slot = 1;; slot ^= 1) {
+    Piece next = piece;
+    next.first += Piece::each;
+    next.kept = kept[warp][slot];
+    next.fetch();
+    __pipeline_wait_prior(1);
+    __syncwarp();
+    before = piece.finish(before);
+    if (next.first >= loop.n) return;
+    __syncwarp();
+    piece = next;
+  }
+}
+
+// Longer lines, whose tiles blocks pass.
+template <class Op, class A, class From>
+struct NarrowTile {
+  static constexpr int kept_tiles = kept_lines;
+  using Piece = NarrowPart<Op, A, From>;
+  struct Items {};
+  const ScanLoop& loop;
+  char* kept;
+  A* totals;  // of the warps, of each kept tile
+  A* table;
+
+  static __device__ __forceinline__ int warp() { return threadIdx.x / warp_size; }
+  __device__ __forceinline__ u32 line_of(u32 turn, u32& tile) const {
+    const u32 line = loop.inner.divide(turn);
+    tile = turn - line * loop.inner.divisor;
+    return line;
+  }
+  __device__ __forceinline__ Piece piece(u32 turn, int slot) const {
+    u32 tile;
+    const u32 line = line_of(turn, tile);
+    Piece p(loop, line, kept + (slot * warps + warp()) * Piece::kept_bytes);
+    p.first += (i64(tile) * warps + warp()) * Piece::each;
+    return p;
+  }
+  // Of the first so many warps.
+  __device__ __forceinline__ A total_of(int slot, int count) const {
+    A total = Op::template identity<A>();
+#pragma unroll
+    for (int w = 0; w < warps; ++w) {
+      if (w < count) total = Op::combine(total, totals[slot * warps + w]);
+    }
+    return total;
+  }
+  __device__ __forceinline__ void scan(u32 turn, int slot, Items&) const {
+    const Piece p = piece(turn, slot);
+    p.fetch();
+    __pipeline_wait_prior(0);
+    __syncwarp();
+    const A total = p.total();
+    if (threadIdx.x % warp_size == 0) totals[slot * warps + warp()] = total;
+  }
+  __device__ __forceinline__ void read(u32, Items&) const {}
+  __device__ __forceinline__ void tell(u32 turn, int slot) const {
+    if (warp() < warps - 1) return;
+    u32 tile;
+    const u32 line = line_of(turn, tile);
+    cuda::tell<Op, line_group_log2>(loop.carries, line, true, tile, total_of(slot, warps));
+  }
+  __device__ __forceinline__ void hear(u32 turn) const {
+    u32 tile;
+    const u32 line = line_of(turn, tile);
+    cuda::hear<Op, line_group_log2, 1>(loop.carries, line, loop.lines, 0, tile, table);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    u32 tile;
+    line_of(turn, tile);
+    const A before = before_tile<Op>(tile, table, 0).value;
+    piece(turn, slot).finish(Op::combine(before, total_of(slot, warp())));
+  }
+};
+template <class Op, class A, class From>
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_narrow<Op, A>))
+    pass_narrow(const __grid_constant__ ScanLoop loop) {
+  extern __shared__ __align__(16) unsigned char kept_bytes[];
+  __shared__ A totals[kept_lines * warps];
+  __shared__ A table[most_tile_bits];
+  pass_tiles(loop,
+             NarrowTile<Op, A, From>{loop, reinterpret_cast<char*>(kept_bytes), totals, table});
+}
+
+// Lines beside each other, enough of them for all blocks: a block goes along its own, and reads one
+// tile ahead. Each: elements of a thread's part.
+template <class Op, class A, class From, int Each>
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, resident_narrow_walks))
+    walk_narrow(const __grid_constant__ ScanLoop loop) {
+  constexpr int length = Each * warps;  // of a tile
+  using P = Partial<Op, A>;
+  __shared__ A totals[2][warps][warp_size];
+  const int column = threadIdx.x % warp_size, part = threadIdx.x / warp_size;
+  const int upper_bits = narrow_upper_bits(loop);
+  const u32 line = blockIdx.x * warp_size + column;
+  const char* in = loop.in;
+  char* out = loop.out;
+  i64 left = 0;
+  if (line < loop.lines) {
+    left = loop.n - part * Each;
+    in += locate_line(loop, line, 0) + part * Each * loop.in_step;
+    out += locate_line(loop, line, 1) + part * Each * loop.out_step;
+  }
+  const auto count = [&] { return static_cast<int>(max(i64(0), min(i64(Each), left))); };
+  const auto read = [&](From(&x)[Each]) {
+    const int has = count();
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      if (i < has) x[i] = *reinterpret_cast<const From*>(in + i * loop.in_step);
+    }
+  };
+  From x[Each] = {};
+  read(x);
+  A before = Op::template identity<A>();  // the tile
+  i64 rest = loop.n;
+  for (int slot = 0;; slot ^= 1) {
+    const int stored = count();
+    From ahead[Each] = {};
+    rest -= length;
+    left -= length;
+    in += length * loop.in_step;
+    if (rest > 0) read(ahead);
+    P total = Op::template identity<P>();
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      if (i < stored) total = Op::combine(total, narrow_element<P>(upper_bits, x[i]));
+    }
+    totals[slot][part][column] = widened<A>(total);
+    // Once in a tile: who writes the totals of the next but one has met those who read these.
+    __syncthreads();
+    A running = before;
+#pragma unroll
+    for (int p = 0; p < warps; ++p) {
+      if (p == part) running = before;
+      before = Op::combine(before, totals[slot][p][column]);
+    }
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      running = Op::combine(running, widened<A>(narrow_element<P>(upper_bits, x[i])));
+      if (i < stored) *reinterpret_cast<A*>(out + i * loop.out_step) = running;
+    }
+    if (rest <= 0) return;
+    out += length * loop.out_step;
+#pragma unroll
+    for (int i = 0; i < Each; ++i) x[i] = ahead[i];
+  }
+}
+
 // ---- the host's side ----------------------------------------------------------------------------
+
+// The kernel of unsigned integers of one or two bytes, or signed ones, into those of eight. Blocks
+// that share sectors of their results have shorter tiles, and so stay closer to each other.
+template <class Op>
+const void* find_narrow_kernel(int in_size, bool columns, bool sectors, bool passes) {
+  const auto kernel = [&](auto zero) {
+    using From = decltype(zero);
+    return columns  ? sectors ? reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 16>)
+                              : reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 8>)
+           : passes ? reinterpret_cast<const void*>(&pass_narrow<Op, u64, From>)
+                    : reinterpret_cast<const void*>(&scan_narrow<Op, u64, From>);
+  };
+  return in_size == 1 ? kernel(u8()) : kernel(u16());
+}
 
 // The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
@@ -1122,6 +1443,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   std::int64_t tiles, groups;  // of a line; of lines
   std::int64_t rows = 1;       // of lines that share a tile
   bool walks = false;
+  bool sectors = false;  // whether rows of results of neighbouring lines begin at those of memory
+  // Whether integers of one or two bytes become those of eight.
+  bool narrow = converts && integral && in_size <= 2 && size == 8;
   // Whether threads go along lines alone, how many warps have a row, and whether in whole packs.
   bool alone = false, alone_packed = false;
   std::int64_t row_chunks = 0;
@@ -1134,37 +1458,51 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
       groups = ((lines - 1) >> loop.lines_log2) + 1;
       tiles = ((parts - 1) >> parts_log2) + 1;
     };
-    // Whether rows of lines begin at multiples of so many elements.
-    const auto begin_at = [&](std::int64_t of) {
-      bool all = is_aligned_to(in.data + kept.base[0] * size, of * size) &&
-                 is_aligned_to(out.data + kept.base[1] * size, of * size) && in_step % of == 0 &&
-                 out_step % of == 0;
-      for (int d = 0; d + 1 < kept.ndim(); ++d) {
-        all &= kept.stride[0][d] % of == 0 && kept.stride[1][d] % of == 0;
-      }
+    // Whether rows of lines of in or, side 1, of out begin at multiples of so many elements.
+    const auto begin_at = [&](int side, std::int64_t of) {
+      const Operand& a = side == 0 ? in : out;
+      const std::int64_t item = itemsize(a.dtype), step = a.layout->strides[axis];
+      bool all = is_aligned_to(a.data + kept.base[side] * item, of * item) && step % of == 0;
+      for (int d = 0; d + 1 < kept.ndim(); ++d) all &= kept.stride[side][d] % of == 0;
       return all;
     };
+    sectors = begin_at(1, sector_bytes / size);
     // Where they begin within sectors, warps share the more sectors the less of a row they have.
     if (size == 4 && !converts && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
-        !begin_at(sector_bytes / size)) {
+        !(sectors && begin_at(0, sector_bytes / size))) {
       const std::int64_t inner = kept.size.back(), chunk = warp_size * elements;  // of a warp
       const std::int64_t chunks = (inner - 1) / chunk + 1;
       alone = lines >= sms * least_alone * elements && 10 * inner >= 7 * chunk * chunks;
       if (alone) {
-        alone_packed = begin_at(elements) && inner % elements == 0;
+        alone_packed = begin_at(0, elements) && begin_at(1, elements) && inner % elements == 0;
         row_chunks = chunks;
       }
     }
-    if (alone) {
+    const std::int64_t warp_rows = (lines - 1) / warp_size + 1;
+    narrow &= n >= least_narrow && 2 * warp_rows >= 3 * sms &&
+              (sectors || warp_rows <= sms * resident_narrow_walks);
+    if (narrow) {
+      groups = warp_rows;
+      tiles = 1;
+      walks = true;
+    } else if (alone) {
       groups = (lines / kept.size.back() * row_chunks - 1) / (alone_threads / warp_size) + 1;
       tiles = 1;
     } else {
-      // Blocks walk where they keep the device busy: all at once, or in many rounds.
-      for (int together = most_lines_log2; !walks && together >= least_lines_log2; --together) {
+      // Blocks walk where they keep the device busy: all at once, or not only a few of them at
+      // last. Those that share sectors of their results are slow where they are narrow.
+      const bool share = size >= 4 && !sectors;
+      const std::int64_t at_once = sms * walking_blocks(share ? 2 * size : size);
+      const auto are_busy = [&] {
+        if (tiles == 1 || 2 * groups < 3 * sms) return false;
+        if (groups <= at_once) return true;
+        return size < 4 ? groups >= 6 * at_once
+                        : !(share && size == 4) && 10 * groups >= 11 * at_once;
+      };
+      for (int together = most_lines_log2;
+           !walks && together >= (share ? most_lines_log2 : least_lines_log2); --together) {
         cut(together);
-        const std::int64_t at_once = sms * walking_blocks;
-        walks =
-            tiles > 1 && ((2 * groups >= 3 * sms && groups <= at_once) || groups >= 6 * at_once);
+        walks = are_busy();
       }
       if (!walks) cut(log2_of(std::clamp(column_bytes / size, 1 << least_lines_log2, warp_size)));
     }
@@ -1173,7 +1511,14 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     tiles = ((packs - 1) >> tile_log2) + 1;
     loop.row_packs_log2 = std::min(log2_of(packs), row_log2);
     rows = ((packs - 1) >> loop.row_packs_log2) + 1;
-    groups = tiles > 1 ? lines : (lines - 1) / ((1 << tile_log2 >> loop.row_packs_log2) / rows) + 1;
+    narrow &= in_step == 1 && out_step == 1 && n >= least_narrow;
+    if (narrow) {
+      // Tiles may begin an element before lines.
+      tiles = n / (warps * narrow_steps * warp_size * elements) + 1;
+    }
+    groups = tiles > 1 ? lines
+             : narrow  ? (lines - 1) / warps + 1
+                       : (lines - 1) / ((1 << tile_log2 >> loop.row_packs_log2) / rows) + 1;
   }
   const bool passes = tiles > 1 && !walks;
   const int across_log2 =
@@ -1229,8 +1574,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   }
   if (alone) packed = alone_packed;
   const void* const kernel =
-      product ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands, alone)
-              : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands, alone);
+      narrow    ? product ? find_narrow_kernel<ops::Prod>(in_size, columns, sectors, passes)
+                          : find_narrow_kernel<ops::Sum>(in_size, columns, sectors, passes)
+      : product ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands, alone)
+                : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands, alone);
   void* arguments[] = {&loop};
   std::int64_t blocks = groups;
   int kept_bytes = 0, threads = block_threads;
@@ -1244,6 +1591,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     threads = alone_threads;
     const std::int64_t line_rows = (n - 1) / (warp_size * elements) + 1;
     kept_bytes = static_cast<int>((log2_of(line_rows) + 1) * alone_threads * pack_bytes);
+  } else if (narrow && passes) {
+    const int packs = narrow_steps * warp_size * elements * in_size / pack_bytes;
+    keep_tiles(kept_lines * warps * (packs + 1) * pack_bytes,
+               product ? resident_narrow<ops::Prod, u64> : resident_narrow<ops::Sum, u64>);
   } else if (bands) {
     const int narrower_log2 = band_lines_log2 - loop.lines_log2;
     threads = (warp_size << loop.lines_log2) / elements;

@@ -146,16 +146,49 @@ void check_scan_order(int rounds) {
   }
   // Lines beside each other, so many that a block goes along its own, and along several; that a
   // thread goes along its own, whose rows begin anywhere.
-  const auto side_by_side = [](DType dtype, auto zero, const Dims& shape, int axis) {
-    std::vector<decltype(zero)> line(shape[axis]);
-    fill_random(dtype, reinterpret_cast<char*>(line.data()), shape[axis], Values::small);
-    check_lines<ops::Sum>(dtype, line, dtype, scanned<ops::Sum>(line), shape, axis, true);
+  const auto along = [](auto op, DType from, auto item, DType to, auto sum, const Dims& shape,
+                        int axis) {
+    using Op = decltype(op);
+    using A = decltype(sum);
+    std::vector<decltype(item)> line(shape[axis]);
+    fill_random(from, reinterpret_cast<char*>(line.data()), shape[axis], Values::small);
+    std::vector<A> added(line.size());
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      // Products of even numbers would soon be zero.
+      if constexpr (std::is_same_v<Op, ops::Prod>) line[i] |= 1;
+      added[i] = static_cast<A>(line[i]);
+    }
+    check_lines<Op>(from, line, to, scanned<Op>(std::move(added)), shape, axis, true);
+  };
+  const auto side_by_side = [&](DType dtype, auto zero, const Dims& shape, int axis) {
+    along(ops::Sum(), dtype, zero, dtype, zero, shape, axis);
   };
   side_by_side(DType::float32, f32(), {300, 6500}, 0);
   side_by_side(DType::float64, f64(), {70, 76100}, 0);
+  side_by_side(DType::float32, f32(), {130, 20000}, 0);
+  side_by_side(DType::float64, f64(), {70, 20001}, 0);
+  side_by_side(DType::complex128, Complex<f64>(), {130, 6600}, 0);
   side_by_side(DType::float32, f32(), {150, 135172}, 0);
   side_by_side(DType::float32, f32(), {150, 135173}, 0);
   side_by_side(DType::uint32, u32(), {333, 20, 410}, 1);
+  // Integers of one or two bytes into those of eight: in a warp's parts of 512 elements, eight of
+  // which make a tile, on lines that begin anywhere; and beside each other.
+  const auto narrow = [&](const Dims& shape, int axis) {
+    along(ops::Sum(), DType::uint8, u8(), DType::uint64, u64(), shape, axis);
+    along(ops::Sum(), DType::int8, i8(), DType::int64, u64(), shape, axis);
+    along(ops::Sum(), DType::int16, i16(), DType::int64, u64(), shape, axis);
+    along(ops::Prod(), DType::uint16, u16(), DType::uint64, u64(), shape, axis);
+    along(ops::Prod(), DType::int8, i8(), DType::int64, u64(), shape, axis);
+  };
+  for (const std::int64_t n : {64, 65, 66, 511, 512, 513, 1000, 4095, 4096, 4097, 8191, 8192}) {
+    narrow({19, n}, 1);
+  }
+  narrow({3, 23457}, 1);
+  narrow({100000}, 0);
+  narrow({65, 6500}, 0);
+  narrow({260, 6600}, 0);
+  narrow({131, 8191}, 0);
+  narrow({3, 130, 2600}, 1);
 }
 
 }  // namespace arrayx::testing

@@ -363,6 +363,28 @@ void measure_others() {
     report("scatter of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
            [&] { cuda::scatter(some, order, {0, m - 1}, target); });
   }
+  for (const int axis : {0, 1}) {
+    const Array x = random_array(DType::float32, {256, 256, 256});
+    const Array z = array(DType::float32, {256, 256, 256});
+    report("cumulative_sum along " + std::to_string(axis) + " of a cube float32", 2.0 * x.nbytes(),
+           [&] { cuda::scan(false, x, axis, false, z); });
+  }
+  for (const auto& [d, wide] :
+       {std::pair{DType::uint8, DType::uint64}, std::pair{DType::int16, DType::int64}}) {
+    const std::string into = std::string(name(d)) + " into " + std::string(name(wide));
+    const Array x = random_array(d, {n}), z = array(wide, {n});
+    const double bytes = double(x.nbytes()) + double(z.nbytes());
+    report("cumulative_sum of a line " + into, bytes, [&] { cuda::scan(false, x, 0, false, z); });
+    for (const std::int64_t side : {8192, 8191}) {
+      const Layout square = Layout::contiguous({side, side});
+      for (const int axis : {0, 1}) {
+        report("cumulative_sum along " + std::to_string(axis) + " of " + std::to_string(side) +
+                   " lines " + into,
+               bytes * double(side * side) / double(n),
+               [&] { cuda::scan(false, x.with(square), axis, false, z.with(square)); });
+      }
+    }
+  }
   for (const DType d : {DType::float32, DType::float64, DType::int32}) {
     const std::int64_t side = 4096;
     const Array a = random_array(d, {side, side}), b = random_array(d, {side, side});
