@@ -165,6 +165,47 @@ class TestLoops:
         same(xp.where(x < y.T, x, y.T), np.where(a < b.T, a, b.T))
         same(x.T + xp.astype(y, getattr(xp, WIDER[dtype])), a.T + b.astype(WIDER[dtype]))
 
+    @pytest.mark.parametrize("dtype", [*SIZES, "bool", "int16", "float64", "complex64"])
+    def test_of_whole_arrays_and_rows(self, dtype):
+        """What goes past the caches straight from the kernels, to places anywhere in a line."""
+        if dtype == "bool":
+            a, b = square("int8", 1) > 0, square("int8", 2) > 20
+        else:
+            a, b = square(dtype, 1), square(dtype, 2)
+            b[b == 0] = 1
+        mask = np.resize(whole((-1,), "int8", 3), a.shape) > 0
+        kind = a.dtype.kind
+        for p, q, m in [
+            (a, b, mask),
+            (a[:, 1:], b[:, :-1], mask[:, :-1]),
+            (a[:-3, 5:], b[3:, :-5], mask[3:, 5:]),
+        ]:
+            x, y, condition = ours(p), ours(q), ours(m)
+            same(xp.where(condition, x, y), np.where(m, p, q))
+            same(x == y, p == q)
+            same(xp.where(condition, x, y[0]), np.where(m, p, q[0]))
+            if kind == "b":
+                same(x & y, p & q)
+                same(xp.logical_xor(x, y), p ^ q)
+                same(xp.logical_not(x), ~p)
+                continue
+            same(x + y, p + q)
+            same(x - y, p - q)
+            same(x * y, p * q)
+            same(-x, -p)
+            if kind != "c":
+                same(x < y, p < q)
+                same(xp.abs(x), np.abs(p))
+                same(xp.maximum(x, y), np.maximum(p, q))
+                same(xp.minimum(x, y[0]), np.minimum(p, q[0]))
+            if kind in "iu":
+                same(x ^ y, p ^ q)
+                same(~x, ~p)
+            if kind == "f":
+                same(x / y, p / q)
+                same(xp.sqrt(xp.abs(x)), np.sqrt(np.abs(p)))
+                same(xp.isfinite(x), np.isfinite(p))
+
     @pytest.mark.parametrize("dtype", SIZES)
     def test_in_place(self, dtype):
         a, b = square(dtype, 1), square(dtype, 2)

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "fork.hpp"
@@ -9,6 +10,9 @@
 namespace arrayx::cpu {
 
 namespace {
+
+// Larger ones are shared by so many cores that no program has them for itself.
+constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
 
 // The C library sums up the caches of all cores of some processors, the system does not.
 std::int64_t find_last_cache() {
@@ -26,7 +30,7 @@ std::int64_t find_last_cache() {
 
 std::int64_t last_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;
-  return bytes.get(find_last_cache);
+  return bytes.get([] { return std::min(find_last_cache(), most_bytes); });
 }
 
 bool goes_past_caches(std::int64_t result_bytes, std::int64_t moved_bytes) {

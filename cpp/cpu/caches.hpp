@@ -5,7 +5,7 @@
 
 namespace arrayx::cpu {
 
-// Bytes of the last cache, which the processors that share it have together.
+// Bytes of the last cache, which the processors that share it have together; 32 MiB at most.
 std::int64_t last_cache_bytes();
 
 // Bytes of a result from which on it may be written past the caches. Lines that are overwritten

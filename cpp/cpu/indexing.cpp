@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../operands.hpp"
+#include "caches.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
@@ -222,10 +223,10 @@ Plan row_major_plan(const Layout& layout) {
   return plan;
 }
 
-// How far ahead of random accesses their cache lines are fetched, where an array is beyond L2.
+// How far ahead of random accesses their cache lines are fetched, where an array fills more than
+// half of the last cache: nearer, enough of them wait for each other at a time anyway.
 constexpr i64 fetched_picks = 64;
-constexpr i64 fetched_from = 1 << 20;  // bytes
-constexpr i64 fetched_run = 256;       // bytes of one pick; the CPU sees longer ones coming
+constexpr i64 fetched_run = 256;  // bytes of one pick; the CPU sees longer ones coming
 
 // The inner loops are functions of their own, so that the compiler knows that no store changes what
 // steers them.
@@ -711,7 +712,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         for (int d = 0; d < plan.ndim(); ++d) {
           reach += (plan.size[d] - 1) * detail::magnitude(plan.stride[1][d]);
         }
-        const bool fetches = reach * bytes >= fetched_from;
+        const bool fetches = reach * bytes >= last_cache_bytes() / 2;
         const i64 runs = run ? cut.count : out.layout->size;
         const i64 work = runs * (traffic_of_run(run ? cut.length * bytes : bytes) + 8);
         parallel_for(cut.chunks, work, [&](i64 chunk) {

@@ -5,9 +5,11 @@
 #include <atomic>
 
 #include "../operands.hpp"
+#include "caches.hpp"
 #include "engine.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 #include "tiles.hpp"
 
 namespace arrayx::cpu {
@@ -137,6 +139,7 @@ struct Shape {  // how a pass is cut
   std::int64_t block;  // elements packed at a time
   std::int64_t split;  // elements of one task
   bool fits_cache;     // with from_mean: a tile can be read twice
+  bool far;            // what is read comes from beyond the caches
 };
 
 Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_t max_length) {
@@ -251,7 +254,20 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
     }
   }
   if (s.form == Form::rows) {
-    return k.rows(in + k0 * step, kept_stride, tile.width, k1 - k0, center, out);
+    const char* const first = in + k0 * step;
+    const std::int64_t bytes = (k1 - k0) * item;
+    if (!s.far || kept_stride != bytes || bytes < 128 || bytes >= 1024) {
+      return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
+    }
+    // Short rows are read several side by side, which hardware that fetches ahead does not follow.
+    const std::int64_t group = std::max<std::int64_t>(16, page_bytes / bytes / 16 * 16);
+    for (std::int64_t r = 0, rows; r < tile.width; r += rows) {
+      rows = std::min(group, tile.width - r);
+      fetch(first + (r + rows) * bytes, rows * bytes);
+      k.rows(first + r * bytes, bytes, rows, k1 - k0, center ? center + r * out_item : nullptr,
+             out + r * out_item);
+    }
+    return;
   }
   if (s.form == Form::gapped) {
     const std::int64_t gap = kept_stride / item, reach = (tile.width - 1) * gap;
@@ -315,7 +331,8 @@ bool run_pass(const Pass& p) {
   const Kernels k = find_kernels(p.op, p.dtype, p.accumulator);
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
-  const Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
+  Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
+  s.far = p.kept.count() * s.n * item >= last_cache_bytes() / 2;
   if (p.from_mean && !s.fits_cache) return false;
   const Tiles tiles(p.kept, s.width);
   const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
