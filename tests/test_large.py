@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import threadpoolctl
 from strided import INTEGERS, Draw, alike, finished, near, ours, same
 
 import arrayx as xp
@@ -13,7 +14,18 @@ import arrayx as xp
 # One dtype of every item size.
 SIZES = ["int8", "uint16", "float32", "int64", "complex128"]
 WIDER = {"int8": "int16", "uint16": "int32", "float32": "float64", "int64": "int64"}
-BYTES = (1 << 24) + (1 << 16)  # a little more than results have that go past the caches
+# A little more than all results have that go past the caches of one thread, which begin with fewer
+# than those of several.
+BYTES = (3 << 23) + (1 << 16)
+
+
+@pytest.fixture(params=[1, None], ids=["one thread", "all threads"], scope="class")
+def threads(request):
+    if request.param is None:
+        yield
+    else:
+        with threadpoolctl.threadpool_limits(request.param, "openmp"):
+            yield
 
 
 def whole(shape, dtype, seed=0):
@@ -37,6 +49,7 @@ def square(dtype, seed=0):
     return whole((side, side), dtype, seed)
 
 
+@pytest.mark.usefixtures("threads")
 class TestCopies:
     @pytest.mark.parametrize("dtype", SIZES)
     @pytest.mark.parametrize(
@@ -129,6 +142,7 @@ class TestCopies:
         same(xp.tril(x.T), np.tril(a.T))
 
 
+@pytest.mark.usefixtures("threads")
 class TestLoops:
     """Operands of which some are transposed, broadcast, cast or the output itself."""
 

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "fork.hpp"
+#include "parallel.hpp"
 
 namespace arrayx::cpu {
 
@@ -34,7 +35,9 @@ std::int64_t last_cache_bytes() {
 }
 
 bool goes_past_caches(std::int64_t result_bytes, std::int64_t moved_bytes) {
-  return result_bytes >= stream_from && moved_bytes >= last_cache_bytes() / 8 * 5;
+  if (result_bytes < stream_from) return false;
+  const std::int64_t threads = std::min(thread_count(), 4);
+  return moved_bytes >= last_cache_bytes() / 8 * 5 * threads;
 }
 
 }  // namespace arrayx::cpu
