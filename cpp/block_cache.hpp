@@ -29,8 +29,9 @@ class BlockCache {
  public:
   BlockCache(Source source, std::int64_t limit) : source_(std::move(source)), limit_(limit) {}
 
-  // A block of exactly `bytes`; null when there is none even with the cache emptied.
-  void* take(std::size_t bytes) {
+  // A block of exactly `bytes`, and whether it comes from the source; null when there is none even
+  // with the cache emptied.
+  std::pair<void*, bool> take(std::size_t bytes) {
     {
       const std::lock_guard lock(mutex_);
       const auto found = by_size_.find(bytes);
@@ -39,7 +40,7 @@ class BlockCache {
         found->second.pop_back();
         cached_ -= static_cast<std::int64_t>(bytes);
         unused_.splice(unused_.begin(), by_age_, newest);
-        return newest->data;
+        return {newest->data, false};
       }
     }
     void* block = source_.fresh(bytes);
@@ -47,7 +48,7 @@ class BlockCache {
       shrink(0);
       block = source_.fresh(bytes);
     }
-    return block;
+    return {block, true};
   }
 
   void give(void* block, std::size_t bytes) {

@@ -121,7 +121,7 @@ StorageRef allocate(std::int64_t bytes) {
   const std::size_t block =
       rounded_block(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)), smallest_block);
   auto s = std::make_unique<Storage>();
-  s->data = m.cache.take(block);
+  s->data = m.cache.take(block).first;
   if (!s->data) out_of_memory(bytes);
   s->bytes = block;
   s->device = {DeviceType::cuda, m.pool.device};

@@ -200,6 +200,25 @@ def test_nothing_grows_in_a_loop_of_varied_sizes():
     assert resident() - before < 24 * MiB  # four times the work needs no more
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="/proc is Linux's")
+@pytest.mark.parametrize("make", [xp.zeros, lambda n, **options: xp.full(n, 0, **options)])
+def test_zeros_take_no_memory_before_they_are_written_to(make):
+    """A large block that no array has had before is pages of zeros, which the system makes when they
+    are touched."""
+    memory.empty_cache()
+    before = resident()
+    x = make(512 * MiB, dtype=xp.uint8, device="cpu")
+    assert resident() - before < 64 * MiB
+    x[300 * MiB] = 7
+    assert resident() - before < 64 * MiB
+    assert [int(x[i]) for i in (0, 300 * MiB, -1)] == [0, 7, 0]
+    x[:] = 9
+    del x  # one that an array has had, or one of which part is taken, is cleared
+    for n in (512, 510):
+        assert not xp.any(make(n * MiB, dtype=xp.uint8, device="cpu"))
+    assert np.signbit(np.asarray(xp.full(8 * MiB, -0.0, device="cpu"))).all()
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -18,6 +18,7 @@ struct Storage {
   Device device;
   bool writable = true;
   bool lent = false;                    // others know where its data are
+  bool zeroed = false;                  // all bytes were zero when it was allocated
   void (*deleter)(Storage*) = nullptr;  // frees data and the Storage itself
   void* context = nullptr;              // the deleter's own
 };

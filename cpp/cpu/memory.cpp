@@ -161,8 +161,13 @@ Storage* allocate_small(std::size_t bytes) {
 // ---- large blocks
 // --------------------------------------------------------------------------------
 
+// Blocks from this size on are pages of their own, which are zero until they are written to, and
+// take no memory before.
+constexpr std::size_t mapped_from = std::size_t{1} << 25;
+
 struct HostPages {
   static void* fresh(std::size_t bytes) {
+    if (bytes >= mapped_from) return map(bytes);
     const bool huge = bytes >= 2 * huge_page;
     void* block = nullptr;
     if (posix_memalign(&block, huge ? huge_page : alignment, bytes) != 0) return nullptr;
@@ -171,7 +176,30 @@ struct HostPages {
 #endif
     return block;
   }
-  static void release(void* block, std::size_t) { std::free(block); }
+  static void release(void* block, std::size_t bytes) {
+    if (bytes >= mapped_from) {
+      munmap(block, bytes);
+    } else {
+      std::free(block);
+    }
+  }
+
+ private:
+  // Aligned to huge pages, for which more is mapped and the ends are given back.
+  static void* map(std::size_t bytes) {
+    const std::size_t all = bytes + huge_page;
+    void* const mapped =
+        mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return nullptr;
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(mapped) % huge_page;
+    char* const block = static_cast<char*>(mapped) + before;
+    if (before > 0) munmap(mapped, before);
+    if (before < huge_page) munmap(block + bytes, huge_page - before);
+#if defined(MADV_HUGEPAGE)
+    madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+  }
 };
 
 struct CacheMutex : ForkMutex {
@@ -211,7 +239,7 @@ StorageRef allocate(std::int64_t bytes) {
     return StorageRef(s);
   }
   const std::size_t block = rounded_block(size, 4096);
-  void* data = cache().take(block);
+  const auto [data, fresh] = cache().take(block);
   if (!data) out_of_memory(bytes);
   auto* s = new (std::nothrow) Storage;
   if (!s) {
@@ -220,6 +248,7 @@ StorageRef allocate(std::int64_t bytes) {
   }
   s->data = data;
   s->bytes = block;
+  s->zeroed = fresh && block >= mapped_from;
   s->deleter = &free_large;
   in_use.fetch_add(static_cast<std::int64_t>(block), std::memory_order_relaxed);
   return StorageRef(s);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 namespace arrayx {
@@ -55,7 +56,9 @@ Array empty_like_layout(const Array& like, DType dtype) {
 
 Array full(const Dims& shape, const Element& value, Device device) {
   Array out = empty(shape, value.dtype, device);
-  fill(out, value);
+  static constexpr unsigned char zeros[sizeof value.bytes] = {};
+  const auto size = static_cast<std::size_t>(itemsize(value.dtype));
+  if (!out.storage->zeroed || std::memcmp(value.bytes, zeros, size) != 0) fill(out, value);
   return out;
 }
 

@@ -76,7 +76,7 @@ class GuardedEngine final : public HostFallback {
     };
     const std::size_t size =
         rounded_block(std::max<std::size_t>(static_cast<std::size_t>(bytes), 1), page);
-    void* memory = cache_.take(size);
+    void* memory = cache_.take(size).first;
     if (!memory) no_room();
     auto* storage = new Storage;
     storage->data = memory;
