@@ -112,6 +112,8 @@ class Backend {
   // ---- memory -------------------------------------------------------------------------------
   // Uninitialised, 64-byte aligned; MemoryError (ErrorKind::memory) when there is none.
   virtual StorageRef allocate(std::int64_t bytes) = 0;
+  // The same for an array of zeros: `zeroed` where the pages become zero as they are touched.
+  virtual StorageRef allocate_for_zeros(std::int64_t bytes) { return allocate(bytes); }
   virtual MemoryInfo memory_info() = 0;
   virtual void set_cache_limit(std::int64_t bytes) = 0;
   virtual void empty_cache() = 0;

@@ -1479,8 +1479,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
       }
     }
     const std::int64_t warp_rows = (lines - 1) / warp_size + 1;
-    narrow &= n >= least_narrow && 2 * warp_rows >= 3 * sms &&
-              (sectors || warp_rows <= sms * resident_narrow_walks);
+    narrow &= n >= least_narrow && 2 * warp_rows >= 3 * sms && (sectors || warp_rows <= 2 * sms);
     if (narrow) {
       groups = warp_rows;
       tiles = 1;
@@ -1499,9 +1498,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
         return size < 4 ? groups >= 6 * at_once
                         : !(share && size == 4) && 10 * groups >= 11 * at_once;
       };
-      for (int together = most_lines_log2;
-           !walks && together >= (share ? most_lines_log2 : least_lines_log2); --together) {
+      const int least = share && size == 4 ? most_lines_log2 : least_lines_log2;
+      for (int together = most_lines_log2; !walks && together >= least; --together) {
         cut(together);
+        if (share && together < most_lines_log2 && groups > at_once) break;
         walks = are_busy();
       }
       if (!walks) cut(log2_of(std::clamp(column_bytes / size, 1 << least_lines_log2, warp_size)));

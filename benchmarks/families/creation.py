@@ -23,7 +23,7 @@ def cases(scale: Scale) -> Iterator[Case]:
                 operations["arange"] = f"xp.arange({n}, {kind})"
                 operations["linspace"] = f"xp.linspace(0.0, 1.0, {n}, {kind})"
             if n == scale.large:
-                # The pages of NumPy's and PyTorch's large zeros are made when they are written to.
+                # The pages of large zeros are made when they are written to.
                 yield Case(
                     "creation",
                     "zeros, written to",
@@ -41,7 +41,7 @@ def cases(scale: Scale) -> Iterator[Case]:
                     statement,
                     # Nothing is read; the operand names the case.
                     {"_": Operand((0,), dtype)},
-                    writes=n * itemsize(dtype),
+                    writes=0 if operation == "zeros" and n == scale.large else n * itemsize(dtype),
                     detail=f"{dtype}[{counted(n)}]",
                     made=n,
                     tier=QUICK if operation == "full" and n == scale.large else USUAL,

@@ -13,6 +13,7 @@ class CpuBackend final : public Backend {
   std::string description() const override { return "the CPU"; }
 
   StorageRef allocate(std::int64_t bytes) override { return cpu::allocate(bytes); }
+  StorageRef allocate_for_zeros(std::int64_t bytes) override { return cpu::allocate(bytes, true); }
   MemoryInfo memory_info() override { return cpu::memory_info(); }
   void set_cache_limit(std::int64_t bytes) override { cpu::set_cache_limit(bytes); }
   void empty_cache() override { cpu::empty_cache(); }

@@ -61,7 +61,7 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
           double scale);
 void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
 // ---- memory.cpp
-StorageRef allocate(std::int64_t bytes);
+StorageRef allocate(std::int64_t bytes, bool for_zeros = false);
 MemoryInfo memory_info();
 void set_cache_limit(std::int64_t bytes);
 void empty_cache();

@@ -256,7 +256,7 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   if (s.form == Form::rows) {
     const char* const first = in + k0 * step;
     const std::int64_t bytes = (k1 - k0) * item;
-    if (!s.far || kept_stride != bytes || bytes < 128 || bytes >= 1024) {
+    if (!s.far || kept_stride != bytes || bytes < 128 || bytes >= least_fetched_row) {
       return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
     }
     // Short rows are read several side by side, which hardware that fetches ahead does not follow.

@@ -55,10 +55,15 @@ Array empty_like_layout(const Array& like, DType dtype) {
 }
 
 Array full(const Dims& shape, const Element& value, Device device) {
-  Array out = empty(shape, value.dtype, device);
   static constexpr unsigned char zeros[sizeof value.bytes] = {};
-  const auto size = static_cast<std::size_t>(itemsize(value.dtype));
-  if (!out.storage->zeroed || std::memcmp(value.bytes, zeros, size) != 0) fill(out, value);
+  const std::int64_t item = itemsize(value.dtype);
+  const bool zero = std::memcmp(value.bytes, zeros, static_cast<std::size_t>(item)) == 0;
+  check_shape(shape);
+  Array out(shape, value.dtype);
+  const std::int64_t bytes = checked_bytes(out.size(), item);
+  Backend& engine = backend(device);
+  out.storage = zero ? engine.allocate_for_zeros(bytes) : engine.allocate(bytes);
+  if (!(zero && out.storage->zeroed)) fill(out, value);
   return out;
 }
 

@@ -170,6 +170,7 @@ void check_scan_order(int rounds) {
   side_by_side(DType::complex128, Complex<f64>(), {130, 6600}, 0);
   side_by_side(DType::float32, f32(), {150, 135172}, 0);
   side_by_side(DType::float32, f32(), {150, 135173}, 0);
+  side_by_side(DType::float64, f64(), {300, 4097}, 0);
   side_by_side(DType::uint32, u32(), {333, 20, 410}, 1);
   // Integers of one or two bytes into those of eight: in a warp's parts of 512 elements, eight of
   // which make a tile, on lines that begin anywhere; and beside each other.

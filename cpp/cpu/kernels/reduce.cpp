@@ -1,5 +1,7 @@
 // Reductions over contiguous rows or columns, compiled per instruction set. The association is the
 // one reduce_kernels.hpp states, whatever the vector width.
+#include <algorithm>
+
 #include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
@@ -10,6 +12,9 @@ namespace {
 // for which of two zeros or NaNs is kept: floating extremes follow the order like sums.
 template <class A>
 inline constexpr bool order_free = !ops::is_float_v<A> && !ops::is_complex_v<A>;
+
+template <class Op>
+inline constexpr bool is_extreme = ops::same_type_v<Op, ops::Max> || ops::same_type_v<Op, ops::Min>;
 
 // Sums of 8- and 16-bit integers run in integers of twice the width, of which so many fit one,
 // before they are added up in 64 bits: a quarter or half of the additions, and of the widening.
@@ -81,20 +86,30 @@ struct Rows {
     }
   };
 
+  // Of bytes so many come with a line that what there is to do hides nothing.
+  template <int items = P>
+  ARRAYX_HD static void fetch_next(const char* p) {
+    if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p);
+  }
+
   // `rounds` of P elements from p and what is live from `tail`, combined round by round and then by
   // halves until one vector is left. Lanes without an element hold the identity, which leaves the
   // others unchanged bit for bit.
+  template <bool fetches = true>
   ARRAYX_HD static V lanes_of(const char* p, int64_t rounds, const char* tail, const Live* live,
                               V c) {
     V v[R];
+    if (fetches && live) fetch_next(at(p, rounds * P));
     const auto last = [&](int r) {
       const V x = mapped(at(tail, r * W), c);
       return select(live->lanes[r], x, V(Op::template identity<A>()));
     };
     if (rounds > 0) {
+      if (fetches) fetch_next(p);
       ARRAYX_UNROLL
       for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
       for (int64_t i = 1; i < rounds; ++i) {
+        if (fetches) fetch_next(at(p, i * P));
         ARRAYX_UNROLL
         for (int r = 0; r < R; ++r) {
           v[r] = Op::combine(v[r], mapped(at(p, i * P + r * W), c));
@@ -138,8 +153,10 @@ struct Rows {
     asm("" ::: "memory");
     ARRAYX_UNROLL
     for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
+    fetch_next(p);
     ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
+      if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next(at(p, i * P));
       ARRAYX_UNROLL
       for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], mapped(at(p, i * P + r * W), c));
     }
@@ -174,8 +191,8 @@ struct Rows {
     }
   }
 
-  // The last, partial chunk of 1 ≤ n < C.
-  static void partial_chunk(const char* p, int64_t n, A center, A* out) {
+  // The last, partial chunk of 1 ≤ n < C; `room`: P elements may be read wherever one is.
+  static void partial_chunk(const char* p, int64_t n, A center, A* out, bool room = false) {
     const int64_t rest = n % P;
     if (n < P && n <= 16) {
       A lane[P];
@@ -195,12 +212,17 @@ struct Rows {
     }
     if (rest == 0) return fold_vector<W>(lanes_of(p, n / P, p, nullptr, V(center)), out);
     const Live live(rest);
-    T tail[P];
-    __builtin_memcpy(tail, at(p, n - rest), rest * sizeof(T));
-    fold_vector<W>(lanes_of(p, n / P, reinterpret_cast<const char*>(tail), &live, V(center)), out);
+    const char* tail = at(p, n - rest);
+    T copied[P];
+    if (!room) {
+      __builtin_memcpy(copied, tail, rest * sizeof(T));
+      tail = reinterpret_cast<const char*>(copied);
+    }
+    fold_vector<W>(lanes_of(p, n / P, tail, &live, V(center)), out);
   }
 
   // Rows of n < C elements, G at a time.
+  template <bool fetches>
   static void short_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n,
                          const char* centers, char* out) {
     const int64_t rounds = n / P, rest = n % P;
@@ -221,7 +243,7 @@ struct Rows {
               tail = reinterpret_cast<const char*>(copied);
             }
             const V c(centers ? load_item<A>(centers + r * int64_t(sizeof(A))) : A(0));
-            return lanes_of(p, rounds, tail, partial, c);
+            return lanes_of<fetches>(p, rounds, tail, partial, c);
           },
           0, Combine());
     };
@@ -236,8 +258,6 @@ struct Rows {
     }
   }
 
-  static constexpr bool is_extreme =
-      ops::same_type_v<Op, ops::Max> || ops::same_type_v<Op, ops::Min>;
   ARRAYX_HD static V better(V x, V best) {
     if constexpr (ops::same_type_v<Op, ops::Max>) {
       return select(x > best, x, best);
@@ -266,6 +286,7 @@ struct Rows {
     for (int64_t i = 0; i + W <= n;) {
       const int64_t end = n - i < block ? n : i + block;
       for (; i + step <= end; i += step) {
+        fetch_next<step>(Rows::at(p, i));
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) take(at(i + k * W), k);
       }
@@ -293,6 +314,7 @@ struct Rows {
     for (int k = 0; k < K; ++k) x[k] = mapped(at(p, k * W), c);
     int64_t i = K * W;
     for (; i + K * W <= n; i += K * W) {
+      fetch_next<K * W>(at(p, i));
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], mapped(at(p, i + k * W), c));
     }
@@ -315,6 +337,7 @@ struct Rows {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) sums[k] = Vec<N, L>(N(0));
       for (int64_t s = 0; s < narrow_sums<T> && i + K * L <= n; ++s, i += K * L) {
+        fetch_next<K * L>(at(p, i));
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) sums[k] = sums[k] + load_as<T, N, L>(at(p, i + k * L));
       }
@@ -328,15 +351,14 @@ struct Rows {
     *out = total + rest;
   }
 
-  static void row(const char* p, int64_t n, A center, A* out) {
-    n *= U;
-    if (n < C) return partial_chunk(p, n, center, out);
+  static void row(const char* p, int64_t n, A center, A* out, bool room) {
+    if (n < C) return partial_chunk(p, n, center, out, room);
     if constexpr (sums_narrow<Op, T, A>) return narrow_row(p, n, out);
     if constexpr (order_free<A> && U == 1) {
       *out = any_order(p, n);
       return;
     }
-    if constexpr (is_extreme && ops::is_float_v<A>) {
+    if constexpr (is_extreme<Op> && ops::is_float_v<A>) {
       if (plain_extreme(p, n, out)) return;
     }
     A stack[60][U];
@@ -369,7 +391,7 @@ struct Rows {
       push(part, 1);
     }
     if (i < n) {
-      partial_chunk(at(p, i), n - i, center, part);
+      partial_chunk(at(p, i), n - i, center, part, room);
       push(part, 1);
     }
     ARRAYX_UNROLL
@@ -383,13 +405,18 @@ struct Rows {
   static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
                   void* out) {
     const char* centers = static_cast<const char*>(center);
-    if (n * U < C && 2 * rows >= G) {
-      return short_rows(in, row_stride, rows, n * U, centers, static_cast<char*>(out));
+    n *= U;
+    if (n < C && 2 * rows >= G) {
+      const auto run =
+          n * int64_t(sizeof(T)) < least_fetched_row ? short_rows<false> : short_rows<true>;
+      return run(in, row_stride, rows, n, centers, static_cast<char*>(out));
     }
+    const int64_t with_room =
+        rows_with_room(rows, row_stride, (P - 1 - (n - 1) % P) * int64_t(sizeof(T)));
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
       if (centers) c = load_item<A>(centers + r * sizeof(A));
-      row(in + r * row_stride, n, c, result);
+      row(in + r * row_stride, n, c, result, r < with_room);
       __builtin_memcpy(static_cast<char*>(out) + r * sizeof result, result, sizeof result);
     }
     finish<Op>(static_cast<A*>(out), rows * U);
@@ -404,20 +431,26 @@ struct Columns {
   static constexpr int real_bytes = int(vector ? sizeof(A) : sizeof(A) / 2);
   static constexpr int P = reduce_lanes(real_bytes);
   static constexpr int64_t C = reduce_chunk(real_bytes);
+  // Accumulators of a round that are worth registers.
+  static constexpr int64_t most_narrow =
+      (ops::vector_bytes == 64 ? 32 : 8) * ops::vector_bytes / int64_t(sizeof(A));
 
   // Rows that stay in registers along the whole width.
   static constexpr int together = sizeof(A) > sizeof(T) ? 8 : 4;
 
   // out[j] = in[0][j] … in[count-1][j] combined in order; rows `stride` bytes apart.
-  // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. What stands
-  // `ahead` bytes further, which is read next, is brought to the L2 cache, every other line of it:
-  // the hardware brings its neighbour, but starts anew in each page of each row (8 % of the time).
-  // Rows that are read one by one bring every line, which takes up to a third less where the
-  // hardware does not bring neighbours.
-  template <class V, int K, bool Part = false>
+  // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
+  // of a chunk, whose next ones are a page further. Else what stands `ahead` bytes further, which
+  // is read next, is brought to the L2 cache, every other line of it: the hardware brings its
+  // neighbour, but starts anew in each page of each row (8 % of the time). Rows that are read one
+  // by one bring every line, which takes up to a third less where the hardware does not bring
+  // neighbours.
+  enum class Width { whole, part, narrow };
+  template <class V, int K, Width width = Width::whole>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
                                A* out, bool go_on, int64_t ahead, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
+    constexpr bool Part = width == Width::part;
     V c[K], acc[K];
     const auto load = [&](const char* q, int k) {
       if constexpr (W == 1) {
@@ -451,7 +484,9 @@ struct Columns {
     const auto add = [&](const char* q) {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) acc[k] = added<Op, T>(acc[k], load(q, k));
-      if (K > 1 && ahead) {
+      if constexpr (width == Width::narrow) {
+        fetch_page_after<K * W* int(sizeof(T))>(q);
+      } else if (K > 1 && ahead) {
         constexpr int bytes = K * W * int(sizeof(T));
         ARRAYX_UNROLL
         for (int b = 0; b < bytes; b += 128) __builtin_prefetch(q + ahead + b, 0, 2);
@@ -490,12 +525,38 @@ struct Columns {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0);
       }
       if (j < width) {
-        stripe<V, 1, true>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0, width - j);
+        stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0,
+                                  width - j);
       }
     } else {
       for (; j < width; ++j) {
         stripe<A, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0);
       }
+    }
+  }
+
+  // All rounds of a chunk, of as many columns at a time as registers hold: what is narrow is read
+  // straight on.
+  static void narrow_rounds(const char* in, int64_t stride, int64_t count, int64_t width,
+                            const A* center, A* out) {
+    constexpr int W = ops::vector_bytes / int(sizeof(A));
+    using V = Vec<A, W>;
+    int64_t j = 0;
+    const auto run = [&]<int K>(std::integral_constant<int, K>) {
+      for (; j + K * W <= width; j += K * W) {
+        stripe<V, K, Width::narrow>(in + j * sizeof(T), stride, count,
+                                    center ? center + j : nullptr, out + j, false, 0);
+      }
+    };
+    if constexpr (ops::vector_bytes == 64) {
+      if (!center) run(std::integral_constant<int, 16>());
+      run(std::integral_constant<int, 8>());
+    }
+    run(std::integral_constant<int, 4>());
+    run(std::integral_constant<int, 1>());
+    if (j < width) {
+      stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, center ? center + j : nullptr,
+                                out + j, false, 0, width - j);
     }
   }
 
@@ -522,11 +583,18 @@ struct Columns {
                     bool fused, A* lanes) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
     if (fused) {
-      // Lanes that fill the first cache are left there between more than one round.
+      // Lanes that fill the first cache are left there between more than one round. Narrow ones
+      // stay in registers; extremes take longer than memory so.
+      constexpr bool light = vector && !is_extreme<Op>;
       const int64_t rounds = 64 * width > (8 << 10) ? together : 1;
-      for (int64_t i = 0; i < full; i += rounds) {
-        accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
-                   P * width, center, lanes, i > 0, rounds * P * row_stride);
+      if (light && P * width <= most_narrow && full > 0) {
+        if constexpr (light) narrow_rounds(in, P * row_stride, full, P * width, center, lanes);
+      } else {
+        for (int64_t i = 0; i < full; i += rounds) {
+          accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
+                     P * width, center, lanes, i > 0,
+                     rounds > 1 ? rounds * P * row_stride : page_bytes);
+        }
       }
       if (rest > 0) {
         accumulate(in + full * P * row_stride, 0, 1, rest * width, center, lanes, full > 0);

@@ -33,6 +33,10 @@ constexpr std::int64_t max_column_length(int real_bytes) {
 }
 inline constexpr int columns_workspace = most_columns * (2 * 128 + 14 * 16);
 
+// Kernels ask for what follows in memory while they read rows of so many bytes and more; for
+// shorter ones, which take no longer than asking, their caller does where the data are far.
+inline constexpr std::int64_t least_fetched_row = 1024;
+
 // out[r] = reduction of in[r][0 … n), n ≥ 1; elements contiguous, row_stride in bytes.
 // center[r] is what sum_squared_deviations subtracts, else null.
 using ReduceRowsKernel = void (*)(const char* in, std::int64_t row_stride, std::int64_t rows,
