@@ -159,16 +159,18 @@ bool lies_packed(const Dims& sizes, const Dims& strides, const Dims& packed) {
   return true;
 }
 
-// Copies a box past the caches, between strides of which the last are an item.
+// Copies a box past the caches, between strides of which the last are an item. What is at `next` is
+// read after it.
 void stream_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
-                const Dims& sizes, int itemsize) {
+                const Dims& sizes, int itemsize, const char* next = nullptr) {
   const int n = sizes.size();
   const std::int64_t row = sizes[n - 1] * itemsize;
   std::int64_t rows = 1;
   for (int d = 0; d < n - 1; ++d) rows *= sizes[d];
   Dims index(n);
   for (std::int64_t r = 0; r < rows; ++r) {
-    kernels().stream(in, out, row);
+    const char* const from = in;
+    char* const to = out;
     for (int d = n - 2; d >= 0; --d) {
       in += in_strides[d];
       out += out_strides[d];
@@ -177,6 +179,7 @@ void stream_box(const char* in, const Dims& in_strides, char* out, const Dims& o
       out -= sizes[d] * out_strides[d];
       index[d] = 0;
     }
+    kernels().stream(from, to, row, r + 1 < rows ? in : next);
   }
 }
 
@@ -254,6 +257,13 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
 
 namespace {
 
+// Bytes of operand k, each of its elements once however often the loop uses it.
+std::int64_t distinct_bytes(const Plan& plan, int k, int itemsize) {
+  std::int64_t bytes = itemsize;
+  for (int d = 0; d < plan.ndim(); ++d) bytes *= plan.stride[k][d] == 0 ? 1 : plan.size[d];
+  return bytes;
+}
+
 // One call of run_blocks: what is known of the operands, and the three ways to visit the elements.
 class BlockLoop {
  public:
@@ -281,7 +291,9 @@ class BlockLoop {
     // operand, whose lines have been fetched already, and later where arithmetic takes longer than
     // the fetching of lines would.
     const std::int64_t result_bytes = total_ * itemsize(operands[out_].memory);
-    streamed_ = goes_past_caches(result_bytes, total_ * bytes_per_element_) &&
+    std::int64_t moved = 0;
+    for (int k = 0; k <= out_; ++k) moved += distinct_bytes(plan, k, itemsize(operands[k].memory));
+    streamed_ = goes_past_caches(result_bytes, moved) &&
                 (arithmetic <= bytes_per_element_ || result_bytes >= 4 * stream_from) &&
                 plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
@@ -377,7 +389,7 @@ class BlockLoop {
                        if (!constant_[k])
                          fetch_pages(operands_[k].data, i * size, n * size, total_ * size);
                      }
-                     table_.stream(scratch, target, n * out_size);
+                     table_.stream(scratch, target, n * out_size, nullptr);
                    }
                    if (streamed_) table_.stream_fence();
                  },
@@ -607,7 +619,7 @@ class BlockLoop {
         loop_.stream_kernel_(in, target, n, false);
       } else if (loop_.streamed_) {
         compute(in, packed_[out], n);
-        loop_.table_.stream(packed_[out], target, n * step_[out]);
+        loop_.table_.stream(packed_[out], target, n * step_[out], nullptr);
       } else {
         compute(in, target, n);
       }
@@ -640,7 +652,7 @@ class BlockLoop {
         raw = cast;
       }
       if (loop_.streamed_) {
-        loop_.table_.stream(raw, target, n * size);
+        loop_.table_.stream(raw, target, n * size, nullptr);
       } else {
         loop_.table_.copy[item_class(size)](raw, {0, size}, target, {0, step_[out]}, 1, n);
       }
@@ -834,7 +846,7 @@ class BlockLoop {
       }
       if (loop_.streamed_) {
         if (whole) {
-          loop_.table_.stream(raw, at_[out], count * size);
+          loop_.table_.stream(raw, at_[out], count * size, nullptr);
         } else {
           stream_box(raw, packed_strides_, at_[out], loop_.stride_[out], sizes, size);
         }
@@ -879,7 +891,7 @@ class BlockLoop {
             }
             in[k] = p + bytes;
           }
-          if (!loop_.stream_kernel_) loop_.table_.stream(piece, to, m * out_size);
+          if (!loop_.stream_kernel_) loop_.table_.stream(piece, to, m * out_size, nullptr);
         }
         for (int d = inner - 1; d >= 0; --d) {
           const bool carry = ++row_index[d] == sizes[d];
@@ -1081,10 +1093,9 @@ class Strips {
 bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
-  // Later where items are apart: reading their lines takes longer than fetching the result's would;
-  // or where one is repeated, and nothing but the result is in the caches.
+  // Later where items are apart: reading their lines takes longer than fetching the result's would.
   const std::int64_t bytes = total * itemsize, step = magnitude(plan.stride[0][inner]);
-  if (!goes_past_caches(bytes, step == 0 ? bytes : 2 * bytes)) return false;
+  if (!goes_past_caches(bytes, bytes + distinct_bytes(plan, 0, itemsize))) return false;
   if ((step != 1 && bytes < 2 * stream_from) || plan.kind == LoopKind::transposed) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
   for (int d = inner; d >= 0 && plan.stride[1][d] == run; --d) run *= plan.size[d];
@@ -1127,14 +1138,19 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
     std::int64_t b = c * per_chunk;
     const std::int64_t end = std::min(grid.count, b + per_chunk);
     GridPlace place(plan, grid, b);
+    if (straight) {
+      const Dims from = permuted(in_strides, order), to = permuted(out_strides, order);
+      while (b < end) {
+        const char* const p = in + place.offset(in_strides);
+        char* const q = out + place.offset(out_strides);
+        const Dims sizes = permuted(place.sizes, order);
+        if (++b < end) place.next();
+        stream_box(p, from, q, to, sizes, itemsize, in + place.offset(in_strides));
+      }
+    }
     for (; b < end; ++b, place.next()) {
       const char* p = in + place.offset(in_strides);
       char* q = out + place.offset(out_strides);
-      if (straight) {
-        stream_box(p, permuted(in_strides, order), q, permuted(out_strides, order),
-                   permuted(place.sizes, order), itemsize);
-        continue;
-      }
       packed_strides(place.sizes, itemsize, block_strides);
       if (p != packed || !(place.sizes == packed_sizes)) {
         copy_box(p, in_strides, block, block_strides, place.sizes, itemsize);
@@ -1142,7 +1158,7 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
         packed_sizes = place.sizes;
       }
       if (lies_packed(place.sizes, out_strides, block_strides)) {
-        kernels().stream(block, q, place.count() * itemsize);
+        kernels().stream(block, q, place.count() * itemsize, nullptr);
       } else {
         Dims sizes = place.sizes, to = out_strides;
         if (inner > 0 && to[inner - 1] == block_strides[inner - 1]) {  // rows of rows
@@ -1173,7 +1189,7 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
         kernels().copy[item_class(1)](in + c * chunk, {0, 1}, out + c * chunk, {0, 1}, 1, count);
         return;
       }
-      kernels().stream(in + c * chunk, out + c * chunk, count);
+      kernels().stream(in + c * chunk, out + c * chunk, count, nullptr);
       kernels().stream_fence();
     });
     return;

@@ -146,13 +146,13 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
         for (std::int64_t k = 0; k < count_of_parts && there; ++k) {
           fetch(rows + k * row + (i + m) * size, m * size);
         }
-        kernels().stream(to, memory + i * turn, m * turn);
+        kernels().stream(to, memory + i * turn, m * turn, nullptr);
       }
     } else {
       for_each_part(pieces, axis, target,
                     [](const Operand& in, const Operand& to) { copy(in, to); });
     }
-    if (streamed && !items) kernels().stream(target.data, memory, chunk);
+    if (streamed && !items) kernels().stream(target.data, memory, chunk, nullptr);
     if (streamed) kernels().stream_fence();
   });
 }
@@ -277,7 +277,7 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
       const char* const from = p + keep_from * in_column;
       char* const to = q + keep_from * out_column;
       if (streamed) {
-        kernels().stream(from, to, keep * size);
+        kernels().stream(from, to, keep * size, nullptr);
       } else {
         kernel(from, {0, in_column}, to, {0, out_column}, 1, keep);
       }

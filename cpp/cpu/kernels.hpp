@@ -43,12 +43,13 @@ struct Strides2D {
 };
 using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Strides2D out_strides,
                             std::int64_t rows, std::int64_t columns);
-// Copies past the caches, for results too large to be read again soon, whose lines would otherwise
-// be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
 // The results of an operation, whole lines of them past the caches; their places must be aligned to
 // their size. `goes_on`: what stands behind the operands is read next.
 using StreamingKernel = void (*)(const void* const* in, void* out, std::int64_t n, bool goes_on);
-using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes);
+// Copies past the caches, for results too large to be read again soon, whose lines would otherwise
+// be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
+// `next`, or null: what is read after it.
+using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes, const void* next);
 // Columns of a matrix that is transposed: those of a strip, and where they begin.
 struct StripColumns {
   const char* in;

@@ -62,7 +62,7 @@ void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
       char* const target = !to || streamed ? scratch : to + i * item;
       rows(from + i * item, 0, target, 0, 1, count, position + i, packed);
       if (!to) fetch_pages(in, block * block_bytes + i * item, count * item, n * item);
-      if (to && streamed) kernels().stream(scratch, to + i * item, count * item);
+      if (to && streamed) kernels().stream(scratch, to + i * item, count * item, nullptr);
     }
     if (to && streamed) kernels().stream_fence();
     std::memcpy(carry.block, packed[0], item);
@@ -221,7 +221,8 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
               const std::int64_t rows_left = adjoining ? m - tile.position - l : 1;
               fetch_pages(row, k * item, line * item, rows_left * n * item);
             }
-            kernels().stream(target + l * line * out_item, to + l * to_next, line * out_item);
+            kernels().stream(target + l * line * out_item, to + l * to_next, line * out_item,
+                             nullptr);
           }
         } else if (!out_direct) {
           copy_out(

@@ -807,7 +807,7 @@ void copy_2d(const char* in, Strides2D si, char* out, Strides2D so, std::int64_t
   }
 }
 
-void stream(const void* in, void* out, std::int64_t bytes) {
+void stream(const void* in, void* out, std::int64_t bytes, const void* next) {
   const char* p = static_cast<const char*>(in);
   char* q = static_cast<char*>(out);
   const i64 head = to_next_line(q);
@@ -821,9 +821,18 @@ void stream(const void* in, void* out, std::int64_t bytes) {
   q += head;
   constexpr i64 step = 4 * line_bytes;
   i64 b = 0;
-  for (; b + step <= body; b += step) {
-    fetch_pages(p, b, step, body);
-    copy_vectors<true>(p + b, q + b, 0, step);
+  if (next) {
+    const i64 before = std::max<i64>(0, body - page_bytes);
+    for (; b + step <= body; b += step) {
+      fetch_pages(p, b, step, body);
+      if (b >= before) fetch(static_cast<const char*>(next) + (b - before), step);
+      copy_vectors<true>(p + b, q + b, 0, step);
+    }
+  } else {
+    for (; b + step <= body; b += step) {
+      fetch_pages(p, b, step, body);
+      copy_vectors<true>(p + b, q + b, 0, step);
+    }
   }
   copy_vectors<true>(p, q, b, body);
   if (tail != 0) std::memcpy(q + body, p + body, tail);
@@ -901,7 +910,7 @@ void stream_transpose(const StreamTransposeJob& job) {
       transpose_rows<T>(in, block, pitch, step + again, available);
       const char* made = block + again * pitch;
       if (as_one) {
-        stream(made, q, step * pitch);
+        stream(made, q, step * pitch, nullptr);
         continue;
       }
       for (i64 i = 0; i < step; ++i) {
@@ -909,7 +918,7 @@ void stream_transpose(const StreamTransposeJob& job) {
         const i64 skip = job.first ? 0 : to_next_line(to);
         i64 end = columns * size + (beyond > 0 ? to_next_line(to + columns * size) : 0);
         end = std::min(end, available * size);
-        if (skip < end) stream(made + i * pitch + skip, to + skip, end - skip);
+        if (skip < end) stream(made + i * pitch + skip, to + skip, end - skip, nullptr);
       }
     }
   }
