@@ -511,12 +511,13 @@ class BlockLoop {
         packed_[k] = buffer + 2 * k * buffer_bytes;
         converted_[k] = packed_[k] + buffer_bytes;
         in_place_[k] = loop.in_place(k);
+        item_[k] = itemsize(loop.operands_[k].memory);
         step_[k] = loop.stride_[k][loop.inner_];
         next_[k] = loop.inner_ > 0 ? loop.stride_[k][loop.inner_ - 1] : 0;
-        // Rows that are not read again and come from memory, but for those long and untouched, and
-        // stepped ones, which take up to half as long again so.
-        fetched_[k] = loop.large() && (loop.streamed_ || !in_place_[k]) && !loop.constant_[k] &&
-                      !loop.repeats(k) && step_[k] == itemsize(loop.operands_[k].memory);
+        // Rows that are not read again and come from memory, but for those long and untouched; the
+        // hardware itself follows items that are further apart.
+        fetched_[k] = loop.large() && (loop.streamed_ || !in_place_[k]) && !loop.repeats(k) &&
+                      step_[k] != 0 && magnitude(step_[k]) <= 4 * item_[k];
         plain_ &= loop.rows_kernel_ || loop.constant_[k] || in_place_[k];
       }
       if (!in_place_[K_ - 1]) shared_ = loop.packed_for_once();
@@ -577,8 +578,8 @@ class BlockLoop {
         if (loop_.stream_kernel_) {
           for (int k = 0; k < out && !goes_on; ++k) {
             if (fetched_[k]) {
-              fetch(static_cast<const char*>(in[k]) + next_[k],
-                    std::min(n * step_[k], streamed_bytes));
+              fetch_items(static_cast<const char*>(in[k]) + next_[k],
+                          std::min(n, streamed_bytes / magnitude(step_[k])), step_[k], item_[k]);
             }
           }
           loop_.stream_kernel_(in, target, n, goes_on);
@@ -609,7 +610,7 @@ class BlockLoop {
       for (int k = 0; k < out; ++k) {
         in[k] = loop_.constant_[k] ? loop_.constants_[k] : source(k, at_[k] + j * step_[k], n);
         if (fetched_[k]) {
-          fetch(at_[k] + (more ? (j + n) * step_[k] : next_[k]), n * magnitude(step_[k]));
+          fetch_items(at_[k] + (more ? (j + n) * step_[k] : next_[k]), n, step_[k], item_[k]);
         }
       }
       char* const target = at_[out] + j * step_[out];
@@ -682,7 +683,8 @@ class BlockLoop {
     Dims index_;
     const int K_;
     std::array<char*, plan_operands> at_, packed_, converted_;
-    std::array<std::int64_t, plan_operands> step_, next_;  // from element to element, row to row
+    // Bytes from element to element, from row to row; of an element.
+    std::array<std::int64_t, plan_operands> step_, next_, item_;
     std::array<bool, plan_operands> in_place_, fetched_;
     bool plain_ = true;
     int shared_ = -1;  // the operand whose packed block the result overwrites
