@@ -720,6 +720,7 @@ class BlockLoop {
     // Large transposed operands are packed in L2, so that both they and the others are read in long
     // pieces of their rows: of 1 KiB, but where those of small items would fill it.
     const bool large = transposed && this->large(), mirrored = large && this->mirrored();
+    const bool far = large && total_ * bytes_per_element_ >= last_cache_bytes();
     if (mirrored) tiled = largest_;
     const std::int64_t tile =
         large ? (tiled > 2 ? 1024 : 512) / tiled : std::max(8, line_bytes / tiled);
@@ -741,15 +742,27 @@ class BlockLoop {
       std::int64_t b = c * per_chunk;
       const std::int64_t end = std::min(grid.count, b + per_chunk);
       BoxRun run(*this, elements_per_block);
-      GridPlace place(plan_, grid, b);
-      for (; b < end; ++b, place.next()) {
-        const std::int64_t row = mirrored ? place.index[plan_.tile_dim] : 0;
-        const std::int64_t column = mirrored ? place.index[inner_] : 0;
-        if (row > column) continue;
-        run.box(place);
-        if (row == column) continue;
+      GridPlace place(plan_, grid, b), next(plan_, grid, b);
+      // How far right of the diagonal a box is; those on the left come with their mirror images.
+      const auto right = [&](const GridPlace& p) {
+        return mirrored ? p.index[inner_] - p.index[plan_.tile_dim] : 0;
+      };
+      std::int64_t b_next = b;
+      const auto step = [&] {
+        do {
+          next.next();
+        } while (++b_next < end && right(next) < 0);
+      };
+      if (right(next) < 0) step();
+      while (b_next < end) {
+        for (; b < b_next; ++b) place.next();
+        step();
+        const GridPlace* const after = far && b_next < end ? &next : nullptr;
+        const bool alone = !mirrored || right(place) == 0;
+        run.box(place, alone ? after : nullptr);
+        if (alone) continue;
         place.mirror(plan_.tile_dim, inner_);
-        run.box(place);
+        run.box(place, after);
         place.mirror(plan_.tile_dim, inner_);
       }
       if (streamed_) table_.stream_fence();
@@ -769,8 +782,10 @@ class BlockLoop {
       }
     }
 
-    void box(const GridPlace& place) {
+    // `after`, or null: the box that comes next.
+    void box(const GridPlace& place, const GridPlace* after) {
       const int out = K_ - 1;
+      expect(after);
       const Dims& sizes = place.sizes;
       const std::int64_t count = place.count();
       const bool same_sizes = sizes == last_sizes_;
@@ -806,6 +821,29 @@ class BlockLoop {
     }
 
    private:
+    // What is read in pieces of many rows, which the hardware does not follow, is asked for while
+    // the box before it is worked on.
+    struct Piece {
+      const char* at;
+      std::int64_t rows, step, bytes;
+    };
+    void expect(const GridPlace* after) {
+      expected_ = 0;
+      if (!after) return;
+      const int tiled = loop_.plan_.tile_dim, inner = loop_.inner_;
+      for (int k = 0; k < K_ - 1; ++k) {
+        if (loop_.constant_[k]) continue;
+        const std::int64_t item = itemsize(loop_.operands_[k].memory);
+        const Dims& stride = loop_.stride_[k];
+        const bool across = stride[tiled] == item;
+        if (!across && stride[inner] != item) continue;
+        const char* const at = loop_.operands_[k].data + after->offset(stride);
+        pieces_[expected_++] =
+            across ? Piece{at, after->sizes[inner], stride[inner], after->sizes[tiled] * item}
+                   : Piece{at, after->sizes[tiled], stride[tiled], after->sizes[inner] * item};
+      }
+    }
+
     bool lies_whole(int k, const Dims& sizes) {
       packed_strides(sizes, itemsize(loop_.operands_[k].memory), packed_strides_);
       return lies_packed(sizes, loop_.stride_[k], packed_strides_);
@@ -867,6 +905,12 @@ class BlockLoop {
       Dims row_index(inner + 1);
       std::array<std::int64_t, plan_operands> offset{};  // of rows used where they lie
       for (std::int64_t r = 0; r < rows; ++r) {
+        for (int i = 0; i < expected_; ++i) {
+          const Piece& p = pieces_[i];
+          for (std::int64_t c = r * p.rows / rows; c < (r + 1) * p.rows / rows; ++c) {
+            fetch_for_second(p.at + c * p.step, p.bytes);
+          }
+        }
         const void* in[plan_operands];
         for (int k = 0; k < out; ++k) {
           const std::int64_t packed = r * columns * itemsize(loop_.operands_[k].kernel);
@@ -913,6 +957,8 @@ class BlockLoop {
     std::array<char*, plan_operands> at_{}, packed_, converted_;  // at_: of the last box
     std::array<bool, plan_operands> in_rows_;
     Dims last_sizes_, packed_strides_;
+    std::array<Piece, plan_operands> pieces_;
+    int expected_ = 0;
   };
 
   const Plan& plan_;

@@ -14,13 +14,15 @@ ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
 }
 
-// The same for n items `step` bytes apart, of which neighbours share lines. Those of items with
-// gaps are asked for by an L2: they are more than an L1 can wait for at once.
+// The same for an L2: of more lines than an L1 can wait for at once, or that are read later.
+ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
+  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b, 0, 2);
+}
+
+// Asks for n items `step` bytes apart, of which neighbours share lines.
 ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std::int64_t item) {
   if (step == item) return fetch(p, n * item);
-  const char* const first = step < 0 ? p + (n - 1) * step : p;
-  const std::int64_t bytes = n * (step < 0 ? -step : step);
-  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(first + b, 0, 2);
+  fetch_for_second(step < 0 ? p + (n - 1) * step : p, n * (step < 0 ? -step : step));
 }
 
 // For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of
