@@ -123,12 +123,14 @@ class TestCopies:
         x[...] = x.T
         same(x, a.T)
 
-    @pytest.mark.parametrize("to", ["int8", "float32", "float64", "complex128"])
-    @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32"])
+    @pytest.mark.parametrize(
+        "to", ["bool", "int8", "int32", "int64", "float32", "float64", "complex128"]
+    )
+    @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float32", "float64"])
     def test_to_another_dtype(self, dtype, to):
         rows = BYTES // np.dtype(to).itemsize // 4099 + 1
-        a = whole((rows, 4099), dtype)
-        for b in (a, a.T):
+        a = whole((rows, 4099), "int8") > 0 if dtype == "bool" else whole((rows, 4099), dtype)
+        for b in (a, a.T, a[:, 3:], a[::-1, :-2]):
             same(xp.astype(ours(b), getattr(xp, to)), b.astype(to))
 
     @pytest.mark.parametrize("dtype", SIZES)
@@ -411,6 +413,19 @@ class TestReductions:
         for b in self.layouts(a):
             near(xp.mean(ours(b), axis=0), exact.mean(axis=0), np.dtype(dtype), 1)
             near(xp.var(ours(b), axis=0), exact.var(axis=0), np.dtype(dtype), 4)
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+    @pytest.mark.parametrize("columns", [1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 64])
+    def test_of_few_columns_are_as_those_of_rows(self, columns, dtype):
+        """A sum's order is one of places along the axis, whatever the kernel."""
+        rng = np.random.default_rng(columns)
+        for n in (100_003 // columns, 255, 256, 4 * 1024):
+            a = rng.standard_normal((n, columns, 2)).astype(np.float64)
+            a = (a[..., 0] + 1j * a[..., 1]).astype(dtype) if dtype[0] == "c" else a[..., 0]
+            a = np.ascontiguousarray(a, dtype)
+            along = np.ascontiguousarray(a.T)
+            for ours_of in (xp.sum, xp.mean) if dtype[0] == "c" else (xp.sum, xp.mean, xp.var):
+                same(ours_of(ours(a), axis=0), np.asarray(ours_of(ours(along), axis=1)))
 
     @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
     @pytest.mark.parametrize("rows", [*ROWS, 3000])

@@ -268,7 +268,7 @@ std::int64_t distinct_bytes(const Plan& plan, int k, int itemsize) {
 class BlockLoop {
  public:
   BlockLoop(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
-            std::int64_t arithmetic, std::optional<Op> op)
+            std::int64_t arithmetic, std::optional<Op> op, StreamingKernel streaming)
       : plan_(plan), operands_(operands), kernel_(kernel), total_(plan.count()) {
     direct_ = plan.kind == LoopKind::contiguous;
     for (int k = 0; k <= out_; ++k) {
@@ -306,7 +306,7 @@ class BlockLoop {
       for (std::int64_t& s : stride_[k]) s *= itemsize(operands[k].memory);
     }
     if (op && !direct_) rows_kernel_ = rows_kernel(*op);
-    if (op && streamed_) stream_kernel_ = stream_kernel(*op);
+    if (streamed_) stream_kernel_ = stream_kernel(op, streaming);
     streamed_ &= !small || stream_kernel_;
   }
 
@@ -448,13 +448,14 @@ class BlockLoop {
   }
 
   // The kernel that writes past the caches itself, if there is one for these operands.
-  StreamingKernel stream_kernel(Op op) const {
+  StreamingKernel stream_kernel(std::optional<Op> op, StreamingKernel known) const {
     const auto place = reinterpret_cast<std::uintptr_t>(operands_[out_].data);
     if (cast_[out_] || rows_kernel_ || place % itemsize(operands_[out_].kernel) != 0) {
       return nullptr;
     }
-    const DType compute = operands_[op == Op::where ? 1 : 0].kernel;
-    return table_.streaming[static_cast<int>(op)][static_cast<int>(compute)];
+    if (!op) return known;
+    const DType compute = operands_[*op == Op::where ? 1 : 0].kernel;
+    return table_.streaming[static_cast<int>(*op)][static_cast<int>(compute)];
   }
 
   // An operand that is packed for every block and no wider or narrower than a result that is
@@ -981,8 +982,9 @@ class BlockLoop {
 }  // namespace
 
 void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
-                std::int64_t arithmetic, std::optional<Op> op) {
-  if (plan.kind != LoopKind::empty) BlockLoop(plan, operands, kernel, arithmetic, op).run();
+                std::int64_t arithmetic, std::optional<Op> op, StreamingKernel streaming) {
+  if (plan.kind == LoopKind::empty) return;
+  BlockLoop(plan, operands, kernel, arithmetic, op, streaming).run();
 }
 
 namespace {

@@ -33,10 +33,11 @@ struct LoopOperand {
 
 // kernel(in, out, n) over every element of the plan; operands in the plan's order, the output last.
 // `arithmetic`: the kernel's own time for an element, in bytes that could be moved meanwhile. `op`:
-// the operation that the kernel is of, which may have others for rows.
+// the operation that the kernel is of, which may have others for rows, and that write past the
+// caches; `streaming`: such a one of a kernel of no operation, or null.
 using BlockKernel = ElementwiseKernel;
 void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
-                std::int64_t arithmetic = 0, std::optional<Op> op = {});
+                std::int64_t arithmetic, std::optional<Op> op, StreamingKernel streaming = nullptr);
 
 // out = in, both of `itemsize` bytes; the plan's operands are (in, out).
 void run_copy(const Plan& plan, const char* in, char* out, int itemsize);

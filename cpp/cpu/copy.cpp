@@ -64,8 +64,8 @@ void copy(const Operand& in, const Operand& out) {
   }
   // A cast is a loop like any other, whose kernel is the cast.
   const LoopOperand operands[] = {{source, in.dtype, in.dtype}, {target, out.dtype, out.dtype}};
-  run_blocks(plan, operands,
-             kernels().cast[static_cast<int>(in.dtype)][static_cast<int>(out.dtype)]);
+  const int from = static_cast<int>(in.dtype), to = static_cast<int>(out.dtype);
+  run_blocks(plan, operands, kernels().cast[from][to], 0, {}, kernels().streaming_cast[from][to]);
 }
 
 void join(std::span<const Operand> parts, int axis, const Operand& out) {

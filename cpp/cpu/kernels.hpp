@@ -155,6 +155,7 @@ struct KernelTable {
   StreamingKernel streaming[op_count][dtype_count] = {};
   ShortPower (*short_power[dtype_count])(const void* exponent) = {};  // of floating dtypes
   CastKernel cast[dtype_count][dtype_count] = {};
+  StreamingKernel streaming_cast[dtype_count][dtype_count] = {};  // null where there is none
   // Null for operations and dtypes that have none.
   RowsKernel (*rows)(Op op, DType dtype, Spacing a, Spacing b, Spacing out) = nullptr;
   CopyKernel copy[5] = {};

@@ -38,8 +38,31 @@ ARRAYX_HD V interleave_half(V a, V b, std::integer_sequence<int, I...>) {
 // ---- casts
 // ----------------------------------------------------------------------------------------
 
-// Always whole vectors, so that a value out of the target's range gives the same wherever it
-// stands.
+// Of numbers that are not complex. Always whole vectors, so that a value out of the target's range
+// gives the same wherever it stands.
+template <class From, class To>
+struct Casting {
+  using A = typename memory_type<From>::type;
+  using B = typename memory_type<To>::type;
+  static constexpr int lanes =
+      ops::vector_bytes / int(sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B));
+  using VA = Vec<A, lanes>;
+  using VB = Vec<B, lanes>;
+
+  ARRAYX_HD static VB convert(VA x) {
+    if constexpr (ops::same_type_v<To, Boolean>) {
+      return VB(ops::select(ops::resize<1>(x != VA(A(0))), VB(B(1)), VB(B(0))));
+    } else {
+      return ops::convert<VB>(x);
+    }
+  }
+  ARRAYX_HD static VB at(const char* p, i64 i) { return convert(VA::load(p + i * sizeof(A))); }
+  ARRAYX_HD static void few(const char* p, char* q, i64 i, i64 count) {
+    const int n = static_cast<int>(count);
+    convert(VA::load_first(p + i * sizeof(A), n)).store_first(q + i * sizeof(B), n);
+  }
+};
+
 template <class From, class To>
 void cast(const void* const* inputs, void* out, std::int64_t n) {
   const void* in = inputs[0];
@@ -87,45 +110,78 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
       std::memcpy(q + i * sizeof(B), part, sizeof part);
     }
   } else {
-    constexpr int wider = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B);
-    constexpr int lanes = ops::vector_bytes / wider;
-    using VA = Vec<A, lanes>;
-    using VB = Vec<B, lanes>;
-    const auto convert = [](VA x) {
-      if constexpr (to_bool) {
-        return VB(ops::select(ops::resize<1>(x != VA(A(0))), VB(B(1)), VB(B(0))));
-      } else {
-        return ops::convert<VB>(x);
-      }
-    };
+    using C = Casting<From, To>;
     i64 i = 0;
-    for (; i + lanes <= n; i += lanes) {
-      convert(VA::load(p + i * sizeof(A))).store(q + i * sizeof(B));
+    for (; i + C::lanes <= n; i += C::lanes) C::at(p, i).store(q + i * sizeof(B));
+    if (i < n) C::few(p, q, i, n - i);
+  }
+}
+
+// The same past the caches, as vector_loop in elementwise_loops.hpp.
+template <class From, class To>
+void streaming_cast(const void* const* inputs, void* out, std::int64_t n, bool goes_on) {
+  using C = Casting<From, To>;
+  using A = typename C::A;
+  using B = typename C::B;
+  constexpr i64 lanes = C::lanes, together = 4, from_bytes = sizeof(A), to_bytes = sizeof(B);
+  const char* p = static_cast<const char*>(inputs[0]);
+  char* q = static_cast<char*>(out);
+  const i64 line_left = (-reinterpret_cast<std::intptr_t>(q) & (line_bytes - 1)) / to_bytes;
+  const i64 head = line_left < n ? line_left : n;
+  i64 i = 0;
+  for (; i < head; i += lanes) C::few(p, q, i, lanes < head - i ? lanes : head - i);
+  i = head;
+  for (; i + together * lanes <= n; i += together * lanes) {
+    if (goes_on || (n - i) * from_bytes > page_bytes) {
+      fetch(p + i * from_bytes + page_bytes, together * lanes * from_bytes);
     }
-    if (i < n) {
-      const int rest = static_cast<int>(n - i);
-      convert(VA::load_first(p + i * sizeof(A), rest)).store_first(q + i * sizeof(B), rest);
+    typename C::VB r[together];
+    ARRAYX_UNROLL
+    for (int k = 0; k < together; ++k) {
+      r[k] = C::at(p, i + k * lanes);
+      keep_order();
+    }
+    ARRAYX_UNROLL
+    for (int k = 0; k < together; ++k) {
+      stream_vector(r[k], q + (i + k * lanes) * to_bytes);
+      keep_order();
     }
   }
+  for (; i + lanes <= n; i += lanes) C::at(p, i).store(q + i * to_bytes);
+  if (i < n) C::few(p, q, i, n - i);
+}
+
+template <class From, class To>
+constexpr StreamingKernel streaming_cast_of() {
+  using A = typename memory_type<From>::type;
+  using B = typename memory_type<To>::type;
+  if constexpr (!ops::is_complex_v<A> && !ops::is_complex_v<B> && !ops::same_type_v<A, B>) {
+    if constexpr (sizeof(typename Casting<From, To>::VB) >= 16) return &streaming_cast<From, To>;
+  }
+  return nullptr;
 }
 
 template <class From>
 void fill_casts(KernelTable& table, DType from) {
-  CastKernel* row = table.cast[static_cast<int>(from)];
-  const auto put = [row](DType d, CastKernel k) { row[static_cast<int>(d)] = k; };
-  put(DType::bool_, &cast<From, Boolean>);
-  put(DType::int8, &cast<From, i8>);
-  put(DType::int16, &cast<From, i16>);
-  put(DType::int32, &cast<From, i32>);
-  put(DType::int64, &cast<From, i64>);
-  put(DType::uint8, &cast<From, u8>);
-  put(DType::uint16, &cast<From, u16>);
-  put(DType::uint32, &cast<From, u32>);
-  put(DType::uint64, &cast<From, u64>);
-  put(DType::float32, &cast<From, f32>);
-  put(DType::float64, &cast<From, f64>);
-  put(DType::complex64, &cast<From, Complex<f32>>);
-  put(DType::complex128, &cast<From, Complex<f64>>);
+  const int f = static_cast<int>(from);
+  const auto put = [&]<class To>(DType to, To) {
+    const int t = static_cast<int>(to);
+    table.cast[f][t] = &cast<From, To>;
+    table.streaming_cast[f][t] = streaming_cast_of<From, To>();
+  };
+  put(DType::bool_, Boolean{});
+  put(DType::int8, i8{});
+  put(DType::int16, i16{});
+  put(DType::int32, i32{});
+  put(DType::int64, i64{});
+  put(DType::uint8, u8{});
+  put(DType::uint16, u16{});
+  put(DType::uint32, u32{});
+  put(DType::uint64, u64{});
+  put(DType::float32, f32{});
+  put(DType::float64, f64{});
+  put(DType::complex64, Complex<f32>{});
+  put(DType::complex128, Complex<f64>{});
 }
 
 // ---- past the caches
