@@ -54,7 +54,7 @@ Array empty_like_layout(const Array& like, DType dtype) {
   return out;
 }
 
-Array full(const Dims& shape, const Element& value, Device device) {
+Array full(const Dims& shape, const Element& value, Device device, bool untouched) {
   static constexpr unsigned char zeros[sizeof value.bytes] = {};
   const std::int64_t item = itemsize(value.dtype);
   const bool zero = std::memcmp(value.bytes, zeros, static_cast<std::size_t>(item)) == 0;
@@ -62,7 +62,7 @@ Array full(const Dims& shape, const Element& value, Device device) {
   Array out(shape, value.dtype);
   const std::int64_t bytes = checked_bytes(out.size(), item);
   Backend& engine = backend(device);
-  out.storage = zero ? engine.allocate_for_zeros(bytes) : engine.allocate(bytes);
+  out.storage = zero && untouched ? engine.allocate_for_zeros(bytes) : engine.allocate(bytes);
   if (!(zero && out.storage->zeroed)) fill(out, value);
   return out;
 }

@@ -43,7 +43,9 @@ inline Backend& backend_of(const Array& a) {
 Array empty(const Dims& shape, DType dtype, Device device);
 // Uninitialised, with the memory order of `like` where that is dense, else row-major.
 Array empty_like_layout(const Array& like, DType dtype);
-Array full(const Dims& shape, const Element& value, Device device);
+// `untouched`: zeros may be pages that become zero as they are written to; where most of them are
+// at once that takes longer than clearing a block that was used before.
+Array full(const Dims& shape, const Element& value, Device device, bool untouched = false);
 // A rank-0 array.
 Array scalar_array(const Element& value, Device device);
 

@@ -88,7 +88,7 @@ Element range_element(__int128 value, DType dtype) {
 Array zeros(const Dims& shape, DType dtype, Device device) {
   Element zero;  // all bits zero is zero in every dtype
   zero.dtype = dtype;
-  return full(shape, zero, device);
+  return full(shape, zero, device, true);
 }
 
 Array ones(const Dims& shape, DType dtype, Device device) {
@@ -97,7 +97,7 @@ Array ones(const Dims& shape, DType dtype, Device device) {
 
 Array full(const Dims& shape, const Value& fill, OptionalDType dtype, Device device) {
   if (const auto* scalar = std::get_if<Scalar>(&fill)) {
-    return full(shape, fill_element(*scalar, dtype.value_or(default_dtype(*scalar))), device);
+    return full(shape, fill_element(*scalar, dtype.value_or(default_dtype(*scalar))), device, true);
   }
   const Array& array = std::get<Array>(fill);
   if (array.ndim() != 0) {
@@ -184,7 +184,7 @@ Array eye(std::int64_t n_rows, std::optional<std::int64_t> n_cols, std::int64_t 
   if (n_rows < 0 || columns < 0) {
     value_error("eye: n_rows and n_cols must be at least 0, not ", n_rows, " and ", columns);
   }
-  const Array out = zeros(Dims{n_rows, columns}, dtype, device);
+  const Array out = full(Dims{n_rows, columns}, integer_element(0, dtype), device);
   const Array ones = out.with(diagonal(out.layout, 0, 1, std::clamp(k, -n_rows, columns)));
   if (ones.size() > 0) fill(ones, integer_element(1, dtype));
   return out;
