@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "boxes.hpp"
 #include "loop.hpp"
 #include "rows.cuh"
 
@@ -241,7 +242,10 @@ bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
 void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operand& out) {
   const Operand* all[] = {&in, &out};
   const Plan plan = plan_of(all, 2);
-  if (in.dtype == out.dtype && !in.host_scalar && run_any_tiles(plan, in, out)) return;
+  if (in.dtype == out.dtype && !in.host_scalar &&
+      (run_any_tiles(plan, in, out) || run_boxes(plan, in, out))) {
+    return;
+  }
   const LoopOperand loop[] = {{in.data, in.dtype, out.dtype, in.host_scalar},
                               {out.data, out.dtype, out.dtype, false}};
   run_loop(kernels, plan, loop, "copy");

@@ -50,6 +50,9 @@ auto dispatch_numeric(DType dtype, F&& f) {
 // Elements, packs or tiles that one launch counts in 32 bits; what has more is cut in two.
 inline constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
+// What memory is read by at least, however little of it is asked for.
+inline constexpr int sector_bytes = 32;
+
 // run(plan) for a plan, or for parts of it that are counted in 32 bits.
 template <class Run>
 void in_parts(const Plan& plan, Run&& run) {

@@ -145,6 +145,22 @@ __device__ __forceinline__ Run<M, N> every_second(const Run<M, N>& low, const Ru
   return r;
 }
 
+// Word j of y has item j of each word of x.
+template <int Per>
+__device__ __forceinline__ void turn(const u32 (&x)[Per], u32 (&y)[Per]) {
+  if constexpr (Per == 4) {
+    const u32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140);
+    const u32 high01 = __byte_perm(x[0], x[1], 0x7362), high23 = __byte_perm(x[2], x[3], 0x7362);
+    y[0] = __byte_perm(low01, low23, 0x5410);
+    y[1] = __byte_perm(low01, low23, 0x7632);
+    y[2] = __byte_perm(high01, high23, 0x5410);
+    y[3] = __byte_perm(high01, high23, 0x7632);
+  } else {
+    y[0] = __byte_perm(x[0], x[1], 0x5410);
+    y[1] = __byte_perm(x[0], x[1], 0x7632);
+  }
+}
+
 // The elements of a granule of an operand whose row begins at `row` and has elements `stride` bytes
 // apart: 0, or once or twice their size, or once that backwards.
 template <class M, int N>

@@ -37,7 +37,7 @@ constexpr int walking_blocks(int itemsize) {
 }
 // Threads that go along lines alone, and how many a multiprocessor has at least.
 constexpr int alone_log2 = 6, alone_threads = 1 << alone_log2, resident_alone = 8;
-constexpr int least_alone = 256, sector_bytes = 32;
+constexpr int least_alone = 256;
 // Steps of a warp along narrow integers, in each of which a thread has a pack of results, and the
 // shortest lines that give it enough to do.
 constexpr int narrow_steps = 8, least_narrow = 65;

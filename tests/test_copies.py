@@ -102,6 +102,19 @@ def test_large_permutations_of_short_sides(dtype, sides):
         assert np.array_equal(result, expected), order
 
 
+# Of small items, so many that they are moved by boxes which go on along several sides.
+@pytest.mark.parametrize("dtype", ["int8", "uint16"])
+@pytest.mark.parametrize("shape", [(5, 63, 1003, 28), (8, 512, 97, 24)])
+def test_permutations_of_small_items(dtype, shape):
+    a = counted(shape, dtype)
+    x = xp.asarray(a)
+    for i, order in enumerate(itertools.permutations(range(4))):
+        view = np.s_[1:, ::-1, :, :-3] if i % 3 == 0 else np.s_[:]
+        expected = np.ascontiguousarray(a[view].transpose(order))
+        result = np.asarray(xp.asarray(xp.permute_dims(x[view], order), copy=True))
+        assert np.array_equal(result, expected), (order, view)
+
+
 # Short sides too, of which several make a row of a tile.
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("shape", [(21, 19, 23, 25), (5, 160, 9, 33), (67, 8, 3, 129)])

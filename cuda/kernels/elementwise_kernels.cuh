@@ -544,22 +544,6 @@ inline constexpr bool has_pack_tiles =
 template <class O>
 inline constexpr bool prefetches = O::widest > 2;
 
-// Word j of y has item j of each word of x.
-template <int Per>
-__device__ __forceinline__ void turn(const u32 (&x)[Per], u32 (&y)[Per]) {
-  if constexpr (Per == 4) {
-    const u32 low01 = __byte_perm(x[0], x[1], 0x5140), low23 = __byte_perm(x[2], x[3], 0x5140);
-    const u32 high01 = __byte_perm(x[0], x[1], 0x7362), high23 = __byte_perm(x[2], x[3], 0x7362);
-    y[0] = __byte_perm(low01, low23, 0x5410);
-    y[1] = __byte_perm(low01, low23, 0x7632);
-    y[2] = __byte_perm(high01, high23, 0x5410);
-    y[3] = __byte_perm(high01, high23, 0x7632);
-  } else {
-    y[0] = __byte_perm(x[0], x[1], 0x5410);
-    y[1] = __byte_perm(x[0], x[1], 0x7632);
-  }
-}
-
 // A staged operand's tile in shared memory: a row of packs for each element along the output's
 // dimension, N of which make a granule of the output. Pack q of row r stands in the place of
 // q ^ r / N % 8, so that one column of eight granules lies in all banks.

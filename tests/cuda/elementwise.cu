@@ -292,6 +292,37 @@ void check_transposed(int rounds) {
                 "upload");
     return v;
   };
+  // Of small items as many as are worth boxes, along sides of all lengths in all orders.
+  for (const DType d : {DType::int8, DType::uint16}) {
+    for (int round = 0; round < 2 * rounds; ++round) {
+      const std::int64_t least = (std::int64_t{1} << 23) / itemsize(d);
+      const int n = static_cast<int>(random_integer(2, 5));
+      Dims shape;
+      std::int64_t items = 1;
+      for (int i = 0; i < n; ++i) {
+        const std::int64_t side = chance(0.3)   ? 8 * random_integer(1, 9)
+                                  : chance(0.5) ? random_integer(2, 24)
+                                                : random_integer(25, 150);
+        shape.push_back(std::max<std::int64_t>(1, std::min(side, 2 * least / items)));
+        items *= shape.back();
+      }
+      shape[static_cast<int>(random_integer(0, n - 1))] *= (least - 1) / items + 1;
+      std::vector<int> order(n);
+      for (int i = 0; i < n; ++i) order[i] = i;
+      std::shuffle(order.begin(), order.end(), generator);
+      Dims axes, moved(n);
+      for (int i = 0; i < n; ++i) {
+        axes.push_back(order[i]);
+        moved[order[i]] = shape[i];
+      }
+      View x = view(d, moved, false, false);
+      x.layout = permute(x.layout, axes);
+      View out = view(d, shape, chance(0.2), true);
+      cpu::copy(x.on_host(), out.on_host());
+      cuda::copy(x.on_device(), out.on_device());
+      expect_same(out, "copy of " + std::string(name(d)) + " " + text(x.layout));
+    }
+  }
   for (const DType d : {DType::int8, DType::uint16, DType::float32, DType::float64,
                         DType::complex64, DType::complex128}) {
     for (int round = 0; round < 20 * rounds; ++round) {
