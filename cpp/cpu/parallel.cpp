@@ -5,12 +5,16 @@
 #include "parallel.hpp"
 
 #include <pthread.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -18,7 +22,6 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "fork.hpp"
 
@@ -37,45 +40,66 @@ void pause_briefly() {
 #endif
 }
 
-using Clock = std::chrono::steady_clock;
-
-// Waits until done() without sleeping, for as long as waking a thread takes. A processor that
-// others wait for is let go: a helper that was woken on the caller's own would otherwise keep it
-// waiting.
-template <class Done>
-void spin(Done&& done) {
-  constexpr auto longest = std::chrono::microseconds(30);
-  const auto end = Clock::now() + longest;
-  while (!done() && Clock::now() < end) {
-    for (int i = 0; i < 32; ++i) pause_briefly();
-    std::this_thread::yield();
-  }
+// Of the calling thread; -1 where the system does not say.
+int current_processor() {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
 }
 
-// The chunks of one loop, in a section for each of up to 16 threads, which begins with its own and
-// goes on with what is left of the others': loops over the same arrays find each part in the caches
-// of the core that had it before, and still end together where a thread comes late or never.
-struct Loop {
+using Clock = std::chrono::steady_clock;
+
+// Waits until done() without sleeping, for as long as waking a thread takes; lets others run now
+// and then where gives_way() says so. False if it was in vain.
+template <class Done, class GivesWay>
+bool spin(Done&& done, GivesWay&& gives_way) {
+  constexpr auto longest = std::chrono::microseconds(30);
+  constexpr int polls = 64;  // between looks at the clock
+  const auto end = Clock::now() + longest;
+  do {
+    for (int i = 0; i < polls; ++i) {
+      if (done()) return true;
+      pause_briefly();
+    }
+    if (gives_way()) std::this_thread::yield();
+  } while (Clock::now() < end);
+  return done();
+}
+
+// One loop, in a section for each of up to 16 threads, which begins with its own and goes on with
+// what is left of the others': loops over the same arrays find each part in the caches of the core
+// that had it before, and still end together where a thread comes late or never.
+//
+// Places for loops stay where they are, so that a thread that comes too late finds a closed one.
+// What a loop consists of is written by its caller before it is opened, and read by those that have
+// joined it; they are in `state` until they let go of it.
+struct alignas(64) Loop {
   static constexpr int most_sections = 16;
   struct alignas(64) Section {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
 
-  void (*body)(void*, std::int64_t);
-  void* context;
-  int sections_used;
-  int places;  // threads that may still join; this and the next guarded by the pool's mutex
-  std::atomic<int> helpers{0};
+  // Threads that may still join, those that are at work besides the caller, and whether it sleeps.
+  static constexpr std::uint64_t open_place = 1, helper = 1 << 16;
+  static constexpr std::uint64_t caller_sleeps = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t open_places = helper - 1, helpers = caller_sleeps - helper;
+  std::atomic<std::uint64_t> state{0};
+
+  void (*body)(void*, std::int64_t) = nullptr;
+  void* context = nullptr;
+  int sections_used = 0;
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
   Section sections[most_sections];
 
-  Loop(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context)
-      : body(body),
-        context(context),
-        sections_used(std::min(threads, most_sections)),
-        places(threads - 1) {
+  void set(std::int64_t count, int threads, void (*run)(void*, std::int64_t), void* with) {
+    body = run;
+    context = with;
+    sections_used = std::min(threads, most_sections);
+    failed.store(false, std::memory_order_relaxed);
     const std::int64_t n = count / sections_used, rest = count % sections_used;
     std::int64_t begin = 0;
     for (int s = 0; s < sections_used; ++s) {
@@ -83,6 +107,19 @@ struct Loop {
       begin += n + (s < rest);
       sections[s].end = begin;
     }
+  }
+
+  // False where all places are taken. `last`: this was the last one.
+  bool join(bool& last) {
+    std::uint64_t now = state.load(std::memory_order_relaxed);
+    while ((now & open_places) != 0) {
+      if (state.compare_exchange_weak(now, now - open_place + helper, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        last = (now & open_places) == 1;
+        return true;
+      }
+    }
+    return false;
   }
 
   // `thread`: 0 for the loop's caller, the number of a helper for others.
@@ -105,62 +142,116 @@ struct Loop {
 
 class Pool {
  public:
-  void run(Loop& loop) {
-    const int helpers = loop.places;
-    int wake = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      grow(helpers);
-      loops_.push_back(&loop);
-      open_places_.fetch_add(helpers, std::memory_order_relaxed);
-      const int needed = helpers - spinning_.load(std::memory_order_relaxed);
-      wake = std::clamp(needed, 0, sleeping_);
+  void run(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
+    const int place = claim();
+    if (place < 0) {  // so many callers are threads enough
+      for (std::int64_t i = 0; i < count; ++i) body(context, i);
+      return;
     }
-    if (wake > 1) {
-      work_.notify_all();  // one call; those too many go back to sleep
-    } else if (wake == 1) {
-      work_.notify_one();
-    }
+    Loop& loop = loops_[place];
+    loop.set(count, threads, body, context);
+    open(loop, place, threads - 1);
     loop.take_chunks(0);
-    {
-      const std::lock_guard lock(mutex_);
-      loops_.erase(std::find(loops_.begin(), loops_.end(), &loop));
-      open_places_.fetch_sub(loop.places, std::memory_order_relaxed);
-    }
-    // Nobody joins any more; helpers finish the chunks that they have begun.
-    const auto finished = [&] { return loop.helpers.load(std::memory_order_acquire) == 0; };
-    if (!finished()) spin(finished);
-    if (!finished()) {
-      std::unique_lock lock(mutex_);
-      finished_.wait(lock, finished);
-    }
-    // The last helper lets go of the mutex before the loop may disappear.
-    const std::lock_guard lock(mutex_);
+    close(loop, place);
+    const std::exception_ptr error = std::exchange(loop.error, nullptr);
+    used_.fetch_and(~(1u << place), std::memory_order_release);
+    if (error) std::rethrow_exception(error);
   }
 
-  // Of so many helpers those that spin. Where some sleep and the last question was lately, they are
-  // woken: they will be there for the next one.
+  // Of so many helpers those that are awake. Where some sleep and the last question was lately,
+  // they are woken: they will be there for the next one.
   int awake(int helpers) {
     constexpr std::int64_t lately = 200'000;  // nanoseconds
     const std::int64_t now = Clock::now().time_since_epoch().count();
     const std::int64_t before = asked_.exchange(now, std::memory_order_relaxed);
-    const int spinning = spinning_.load(std::memory_order_relaxed);
-    if (spinning < helpers && now - before < lately) {
+    const int free = threads_without_work(-1);
+    if (free < helpers && now - before < lately) {
       const std::lock_guard lock(mutex_);
       grow(helpers);
-      if (sleeping_ > 0 && roused_ == 0) {
-        roused_ = sleeping_;
+      if (sleeping_.load(std::memory_order_relaxed) > 0 && roused_ == 0) {
+        roused_ = sleeping_.load(std::memory_order_relaxed);
         work_.notify_all();
       }
     }
-    return std::min(spinning, helpers);
+    return std::min(free, helpers);
   }
 
  private:
+  static constexpr int most_loops = 8;
+
+  // A place for a loop; -1 where all are in use.
+  int claim() {
+    std::uint32_t used = used_.load(std::memory_order_relaxed);
+    for (;;) {
+      const int place = std::countr_one(used);
+      if (place >= most_loops) return -1;
+      if (used_.compare_exchange_weak(used, used | 1u << place, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        return place;
+      }
+    }
+  }
+
+  // Threads that neither sleep nor are at work in another loop than one.
+  int threads_without_work(int own) const {
+    int n = threads_.load(std::memory_order_relaxed) - sleeping_.load();
+    std::uint32_t others = used_.load(std::memory_order_relaxed);
+    if (own >= 0) others &= ~(1u << own);
+    for (; others != 0; others &= others - 1) {
+      const std::uint64_t state =
+          loops_[std::countr_zero(others)].state.load(std::memory_order_relaxed);
+      n -= static_cast<int>((state & Loop::helpers) / Loop::helper);
+    }
+    return std::max(n, 0);
+  }
+
+  void open(Loop& loop, int place, int helpers) {
+    if (threads_.load(std::memory_order_relaxed) < helpers) {
+      const std::lock_guard lock(mutex_);
+      grow(helpers);
+    }
+    const int processor = current_processor();
+    if (caller_processor_.load(std::memory_order_relaxed) != processor) {
+      caller_processor_.store(processor, std::memory_order_relaxed);
+    }
+    loop.state.store(static_cast<std::uint64_t>(helpers), std::memory_order_release);
+    // Either this thread sees one that sleeps or that one sees the loop.
+    open_.fetch_or(1u << place);
+    const int sleeping = sleeping_.load();
+    if (sleeping == 0) return;
+    const int wake = std::min(helpers - threads_without_work(place), sleeping);
+    if (wake <= 0) return;
+    {
+      const std::lock_guard lock(mutex_);
+    }  // nobody is between looking and sleeping
+    if (wake > 1) {
+      work_.notify_all();  // one call; those too many go back to sleep
+    } else {
+      work_.notify_one();
+    }
+  }
+
+  // Nobody joins any more; helpers finish the chunks that they have begun.
+  void close(Loop& loop, int place) {
+    if ((loop.state.fetch_and(~Loop::open_places, std::memory_order_acquire) & Loop::open_places) !=
+        0) {
+      open_.fetch_and(~(1u << place));
+    }
+    const auto finished = [&] {
+      return (loop.state.load(std::memory_order_acquire) & Loop::helpers) == 0;
+    };
+    // A helper that is late may wait for this processor.
+    bool first = true;
+    if (finished() || spin(finished, [&] { return !std::exchange(first, false); })) return;
+    std::unique_lock lock(mutex_);
+    loop.state.fetch_or(Loop::caller_sleeps, std::memory_order_relaxed);
+    finished_.wait(lock, finished);
+  }
+
   void grow(int helpers) {
-    while (threads_ < helpers) {
+    while (threads_.load(std::memory_order_relaxed) < helpers) {
       try {
-        std::thread([this, number = threads_ + 1] { work(number); }).detach();
+        std::thread([this, number = threads_.load() + 1] { work(number); }).detach();
       } catch (const std::system_error&) {
         return;  // the caller and those there are do the work
       }
@@ -168,37 +259,51 @@ class Pool {
     }
   }
 
+  Loop* join() {
+    for (std::uint32_t open = open_.load(std::memory_order_acquire); open != 0; open &= open - 1) {
+      const int place = std::countr_zero(open);
+      bool last = false;
+      if (!loops_[place].join(last)) continue;
+      if (last) open_.fetch_and(~(1u << place));
+      return &loops_[place];
+    }
+    return nullptr;
+  }
+
   void work(int number) {
-    const auto any = [this] { return open_places_.load(std::memory_order_relaxed) > 0; };
     for (;;) {
-      spinning_.fetch_add(1, std::memory_order_relaxed);
-      spin(any);
-      spinning_.fetch_sub(1, std::memory_order_relaxed);
+      Loop* loop = nullptr;
+      // One that was woken on the processor of a caller keeps it waiting.
+      const bool found = spin(
+          [&] { return (loop = join()) != nullptr; },
+          [&] { return current_processor() == caller_processor_.load(std::memory_order_relaxed); });
+      if (found) {
+        loop->take_chunks(number);
+        const std::uint64_t before = loop->state.fetch_sub(Loop::helper, std::memory_order_release);
+        if ((before & Loop::caller_sleeps) != 0) {
+          const std::lock_guard lock(mutex_);
+          finished_.notify_all();
+        }
+        continue;
+      }
       std::unique_lock lock(mutex_);
       ++sleeping_;
-      work_.wait(lock, [&] { return roused_ > 0 || any(); });
+      work_.wait(lock, [&] { return roused_ > 0 || open_.load() != 0; });
       --sleeping_;
       if (roused_ > 0) --roused_;
-      const auto found = std::find_if(loops_.begin(), loops_.end(),
-                                      [](const Loop* loop) { return loop->places > 0; });
-      if (found == loops_.end()) continue;
-      Loop& loop = **found;
-      --loop.places;
-      open_places_.fetch_sub(1, std::memory_order_relaxed);
-      loop.helpers.fetch_add(1, std::memory_order_relaxed);
-      lock.unlock();
-      loop.take_chunks(number);
-      lock.lock();
-      if (loop.helpers.fetch_sub(1, std::memory_order_release) == 1) finished_.notify_all();
     }
   }
 
+  // What helpers look at while they spin stands alone.
+  alignas(64) std::atomic<std::uint32_t> open_{0};  // bits: loops with open places
+  alignas(64) std::atomic<std::uint32_t> used_{0};  // bits: places of loops
+  std::atomic<int> caller_processor_{-1};           // of the last caller
+  std::atomic<int> threads_{0}, sleeping_{0};
+  std::atomic<std::int64_t> asked_{0};  // when, of awake()
   std::mutex mutex_;
   std::condition_variable work_, finished_;
-  std::vector<Loop*> loops_;
-  std::atomic<int> open_places_{0}, spinning_{0};
-  std::atomic<std::int64_t> asked_{0};  // when, of awake()
-  int threads_ = 0, sleeping_ = 0, roused_ = 0;
+  int roused_ = 0;  // this and changes of sleeping_ guarded by the mutex
+  Loop loops_[most_loops];
 };
 
 constinit MadeOnce<Pool> pool;
@@ -222,9 +327,7 @@ int threads_awake(int threads) {
 
 void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
   if (threads > count) threads = static_cast<int>(count);
-  Loop loop(count, threads, body, context);
-  pool.get().run(loop);
-  if (loop.error) std::rethrow_exception(loop.error);
+  pool.get().run(count, threads, body, context);
 }
 
 }  // namespace arrayx::cpu
