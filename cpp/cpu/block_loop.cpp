@@ -1231,7 +1231,7 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   if (plan.kind == LoopKind::empty) return;
   const std::int64_t total = plan.count(), work = 2 * total * itemsize;
   if (plan.kind == LoopKind::contiguous && plan.stride[0][0] == 1 && plan.stride[1][0] == 1) {
-    const std::int64_t chunk = parallel_grain, bytes = total * itemsize;
+    const std::int64_t chunk = parallel_grain / 4, bytes = total * itemsize;
     const bool streamed = goes_past_caches(bytes, 2 * bytes);
     parallel_for((bytes + chunk - 1) / chunk, work, [&](std::int64_t c) {
       const std::int64_t count = std::min(chunk, bytes - c * chunk);

@@ -8,11 +8,12 @@
 
 namespace arrayx::cpu {
 
-// Bytes of memory traffic (or the like in arithmetic) below which one thread is faster.
+// Bytes of memory traffic (or the like in arithmetic) per thread that pay for waking it.
 inline constexpr std::int64_t parallel_grain = 1 << 19;
 
-// The same for arithmetic on little data, as long as the pool's threads are awake.
-inline constexpr std::int64_t awake_grain = parallel_grain / 6;
+// The same as long as the pool's threads are awake; and then for arithmetic on little data.
+inline constexpr std::int64_t awake_grain = parallel_grain / 2;
+inline constexpr std::int64_t arithmetic_grain = parallel_grain / 6;
 
 // Threads a loop may use now: OMP_NUM_THREADS or threadpoolctl's limit; 1 inside a parallel loop
 // and in a forked child (whose copy of the pool has no threads behind it).
@@ -32,11 +33,15 @@ template <class Body>
 void parallel_for(std::int64_t count, std::int64_t work, Body&& body, bool computes = false) {
   int threads = 1;
   std::int64_t grain = parallel_grain;
-  if (count > 1 && work >= 2 * parallel_grain) {
+  if (count > 1 && work >= 4 * parallel_grain) {
     threads = thread_count();
-  } else if (computes && count > 1 && work >= 5 * awake_grain && (threads = thread_count()) > 1) {
-    threads = threads_awake(threads);
-    grain = awake_grain;
+  } else if (count > 1 && work >= (computes ? 5 * arithmetic_grain : 5 * awake_grain / 2) &&
+             (threads = thread_count()) > 1) {
+    const int awake = computes || count >= 4 ? threads_awake(threads) : 1;
+    if (awake > 1 || work < 2 * parallel_grain) {
+      threads = awake;
+      grain = computes ? arithmetic_grain : awake_grain;
+    }
   }
   if (threads <= 1) {
     for (std::int64_t i = 0; i < count; ++i) body(i);

@@ -4,6 +4,9 @@
 
 #include <cstring>
 #include <utility>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "../../ops/complex.hpp"
 #include "../kernels.hpp"
@@ -789,13 +792,38 @@ ARRAYX_HD void copy_in_two(const char* in, i64 in_row, char* out, i64 out_row, i
   }
 }
 
-// Longer rows, written from a line's start on where that pays. memcpy would come to `rep movsb`,
-// which takes half as long again in the caches, and up to fifteen times where an output begins a
-// few bytes past its input's place of a page.
+// Whether the processor's own loop is its fastest beyond the L1 cache: it says so ("fast short rep
+// mov"). It claims lines without reading them, which saves a quarter of the time; on others it
+// takes half as long again as vectors in the caches.
+const bool copies_by_itself = [] {
+#if defined(__x86_64__)
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d >> 4 & 1) != 0;
+#else
+  return false;
+#endif
+}();
+
+// False where that loop is not faster, or slow: for little, and where an output begins a few bytes
+// past its input's place of a page.
+ARRAYX_HD bool copy_by_itself(const char* in, char* out, i64 bytes) {
+  constexpr i64 least = 1 << 15, most_near = 64;
+#if defined(__x86_64__)
+  const i64 past = (out - in) & (page_bytes - 1);
+  if (bytes >= least && copies_by_itself && (past == 0 || past >= most_near)) {
+    asm volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(bytes) : : "memory");
+    return true;
+  }
+#endif
+  return false;
+}
+
+// Longer rows, written from a line's start on where that pays, or by the processor's own loop.
 ARRAYX_HD void copy_long(const char* in, i64 in_row, char* out, i64 out_row, i64 rows, i64 bytes) {
   using V = Vec<u8, ops::vector_bytes>;
   constexpr i64 width = ops::vector_bytes;
   for (i64 r = 0; r < rows; ++r, in += in_row, out += out_row) {
+    if (copy_by_itself(in, out, bytes)) continue;
     const i64 head = bytes < 1024 ? 0 : to_next_line(out);
     for (i64 b = 0; b < head; b += width) V::load(in + b).store(out + b);
     copy_vectors<false>(in, out, head, bytes);
