@@ -205,14 +205,16 @@ void dot_products(Blas::Dot<T> dot, std::int64_t count, std::int64_t k, const At
 
 // Whether our kernel is done with a product of floating dtypes before OpenBLAS. (Measured on Zen 4:
 // it is twice as fast for 8 × 8 matrices, and no slower up to 24 × 24, complex ones 32 × 32, with
-// any number of rows.) Rows of less than 8 items take as long as those of 8, and a single column
-// has little for vectors.
+// any number of rows; up to 48 × 48 where rows are whole vectors. OpenBLAS's threads wait for each
+// other before each product.) Rows of less than 8 items take as long as those of 8, and a single
+// column has little for vectors.
 bool is_small(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t most = 64;  // so that nothing overflows, and sums need no splitting
   if (n > most || k > most) return false;
   if (m > most && n < 8) return false;
   if (n == 1) return m * k <= 64;
-  const std::int64_t side = is_complex(dtype) ? 32 : 24;
+  const bool whole_vectors = n * itemsize(dtype) % 64 == 0;
+  const std::int64_t side = is_complex(dtype) ? 32 : whole_vectors ? 48 : 24;
   return std::min(m, side) * k * std::max<std::int64_t>(n, 8) <= side * side * side;
 }
 
