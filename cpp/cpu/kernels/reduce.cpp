@@ -441,11 +441,10 @@ struct Columns {
   // out[j] = in[0][j] … in[count-1][j] combined in order; rows `stride` bytes apart.
   // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
   // of a chunk, whose next ones are a page further. Else what stands `ahead` bytes further, which
-  // is read next, is brought to the L2 cache, every other line of it: the hardware brings its
-  // neighbour, but starts anew in each page of each row (8 % of the time). Rows that are read one
-  // by one bring every line, which takes up to a third less where the hardware does not bring
-  // neighbours.
-  enum class Width { whole, part, narrow };
+  // is read next, is asked for, since the hardware starts anew in each page: all of it, a tenth to
+  // a third of the time. What is far ahead brings every other line to the L2 cache: the hardware
+  // brings its neighbour, and an L1 would not hold them until they are read.
+  enum class Width { whole, far, part, narrow };
   template <class V, int K, Width width = Width::whole>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
                                A* out, bool go_on, int64_t ahead, int64_t live = 0) {
@@ -488,11 +487,10 @@ struct Columns {
         fetch_page_after<K * W* int(sizeof(T))>(q);
       } else if (K > 1 && ahead) {
         constexpr int bytes = K * W * int(sizeof(T));
+        constexpr bool far = width == Width::far;
         ARRAYX_UNROLL
-        for (int b = 0; b < bytes; b += 128) __builtin_prefetch(q + ahead + b, 0, 2);
-        if (count == 1) {
-          ARRAYX_UNROLL
-          for (int b = 64; b < bytes; b += 128) __builtin_prefetch(q + ahead + b, 0, 2);
+        for (int b = 0; b < bytes; b += far ? 128 : 64) {
+          __builtin_prefetch(q + ahead + b, 0, far ? 2 : 3);
         }
       }
     };
@@ -510,6 +508,7 @@ struct Columns {
     }
   }
 
+  template <Width form = Width::whole>
   static void accumulate(const char* in, int64_t stride, int64_t count, int64_t width,
                          const A* center, A* out, bool go_on, int64_t ahead = 0) {
     int64_t j = 0;
@@ -519,7 +518,7 @@ struct Columns {
       using V = Vec<A, W>;
       constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 ? 2 : 1);
       for (; j + K * W <= width; j += K * W) {
-        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, ahead);
+        stripe<V, K, form>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, ahead);
       }
       for (; j + W <= width; j += W) {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0);
@@ -590,10 +589,18 @@ struct Columns {
       if (light && P * width <= most_narrow && full > 0) {
         if constexpr (light) narrow_rounds(in, P * row_stride, full, P * width, center, lanes);
       } else {
-        for (int64_t i = 0; i < full; i += rounds) {
-          accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
-                     P * width, center, lanes, i > 0,
-                     rounds > 1 ? rounds * P * row_stride : page_bytes);
+        const auto run = [&]<Width form>(std::integral_constant<Width, form>, int64_t ahead) {
+          for (int64_t i = 0; i < full; i += rounds) {
+            accumulate<form>(in + i * P * row_stride, P * row_stride,
+                             full - i < rounds ? full - i : rounds, P * width, center, lanes, i > 0,
+                             ahead);
+          }
+        };
+        const int64_t ahead = rounds > 1 ? rounds * P * row_stride : page_bytes;
+        if (ahead <= (512 << 10)) {
+          run(std::integral_constant<Width, Width::whole>(), ahead);
+        } else {
+          run(std::integral_constant<Width, Width::far>(), ahead);
         }
       }
       if (rest > 0) {
