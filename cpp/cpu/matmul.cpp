@@ -54,10 +54,11 @@ void add_in_pairs(DType dtype, char* vectors, std::int64_t count, std::int64_t i
 }
 
 // The vector a @ x, where a has `rows` rows of `depth` numbers and those of x are `x_step` apart.
-// Large matrices of real numbers are cut into pieces for our own threads, of at most 2^18 numbers,
+// Large matrices of real numbers are cut into pieces for our own threads. Of at most 2^18 numbers,
 // which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. Long
-// rows are cut, too, since fewer than eight at a time take twice as long, and so is the depth of a
-// transposed matrix, whose narrow panels lie in short runs; the pieces' results are added in pairs.
+// rows, whose pieces are read straight on by our own kernel, which takes four fifths of the time,
+// are cut so that x stays in the first cache, and so is the depth of a transposed matrix, whose
+// narrow panels lie in short runs; the pieces' results are added in pairs.
 template <class Scale>
 void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix& a,
                     std::int64_t rows, std::int64_t depth, const char* x, std::int64_t x_step,
@@ -72,11 +73,11 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
   if constexpr (!std::is_floating_point_v<Scale>) {
     call(a.data, rows, depth, x, y);
   } else {
-    constexpr std::int64_t size = sizeof(Scale);
+    constexpr std::int64_t size = sizeof(Scale), long_row = 1024, few = 8;
     constexpr std::int64_t piece = 1 << 15, most = 1 << 18;  // numbers
     if (rows <= 2 * piece / depth) return call(a.data, rows, depth, x, y);
-    const std::int64_t height =
-        std::min(rows, a.transposed ? 2048 : std::max<std::int64_t>(8, piece / depth));
+    const bool straight = !a.transposed && depth * size >= long_row && rows >= few;
+    const std::int64_t height = std::min(rows, a.transposed ? 2048 : std::max(few, piece / depth));
     const std::int64_t panels = (rows - 1) / height + 1;
     const std::int64_t length =
         a.transposed ? std::min(std::max(depth * panels / 8, piece / height), most / height)
@@ -92,12 +93,18 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
     }
     if (cuts > 1) sums = allocate(checked_bytes(cuts * rows, size));
     char* const target = cuts > 1 ? static_cast<char*>(sums->data) : y;
+    const DotsKernel dots = kernels().dots[size == 8];
     parallel_for(panels * cuts, rows * (depth + 1) * size, [&](std::int64_t i) {
       const std::int64_t row = i % panels * height, cut = i / panels;
       const std::int64_t at = cut * length;
       const std::int64_t first = a.transposed ? at * a.leading + row : row * a.leading + at;
-      call(a.data + first * size, std::min(height, rows - row), std::min(length, depth - at),
-           x + at * size, target + (cut * rows + row) * size);
+      const std::int64_t here = std::min(height, rows - row), deep = std::min(length, depth - at);
+      char* const to = target + (cut * rows + row) * size;
+      if (straight) {
+        dots({a.data + first * size, a.leading, x + at * size, 0, to, 1, 1, here, 1, deep});
+      } else {
+        call(a.data + first * size, here, deep, x + at * size, to);
+      }
     });
     if (cuts == 1) return;
     add_in_pairs(std::is_same_v<Scale, float> ? DType::float32 : DType::float64, target, cuts,

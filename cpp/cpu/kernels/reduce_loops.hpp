@@ -72,14 +72,6 @@ ARRAYX_HD A convert_item(T x) {
   }
 }
 
-// Asks for what is read a page after the `bytes` at p. A row is read up to a third faster so where
-// its reader does other things now and then, between pieces or at the ends of rows.
-template <int bytes>
-ARRAYX_HD void fetch_page_after(const char* p) {
-  ARRAYX_UNROLL
-  for (int b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + page_bytes + b);
-}
-
 // W elements of T at p, as lanes of A.
 template <class T, class A, int W>
 ARRAYX_HD Vec<A, W> load_as(const char* p) {
