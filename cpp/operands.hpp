@@ -9,7 +9,7 @@ namespace arrayx {
 
 // The plan of operands that have one shape, or are host scalars.
 inline Plan plan_of(const Operand* const* operands, int count) {
-  const Dims* strides[plan_operands];
+  const Dims* strides[plan_operands] = {};
   const Dims* shape = nullptr;
   for (int k = 0; k < count; ++k) {
     strides[k] = operands[k]->host_scalar ? nullptr : &operands[k]->layout->strides;

@@ -197,6 +197,14 @@ constexpr int least_row_packs(int lanes) {
   return lanes >= 8 ? 5 : 8;
 }
 constexpr int rows_per_thread = 2;  // granules
+// Whether joining rows into packs is faster, measured on an H100: short rows, which go one by one
+// else, where packs have many elements or there is one operand; and long ones, whose stores are the
+// wider for it.
+constexpr bool pays_to_join(std::int64_t length, int lanes, int inputs, bool repeats) {
+  const bool is_short = length < least_row_packs(lanes) * lanes;
+  return is_short ? 4 * length >= 3 * lanes && (lanes >= 16 || inputs == 1)
+                  : length >= 768 && !repeats;
+}
 // Turns of the threads that a device has room for: more packs lie beyond its L2 cache, and gain
 // nothing by turns.
 constexpr u32 most_turns = 5;
@@ -322,13 +330,49 @@ struct Runner {
         !is_aligned_to(operands[count - 1].data, size[count - 1])) {
       return false;
     }
+    return lies_in_rows(plan);
+  }
+  bool lies_in_rows(const Plan& plan) const {
     for (int k = 0; k < count; ++k) {
       if (operands[k].is_value) continue;
-      const std::int64_t step = plan.stride[k][inner];
+      const std::int64_t step = plan.stride[k][plan.ndim() - 1];
       if (operands[k].memory != operands[k].kernel && !kernels.packs_convert) return false;
       if (step < -1 || step > 2) return false;
     }
     return true;
+  }
+
+  // Whether rows lie so, those of the output follow each other, and joining them pays.
+  bool has_joined_rows(const Plan& plan) const {
+    const int inner = plan.ndim() - 1, out = count - 1;
+    bool repeats = false;
+    for (int k = 0; k < out; ++k) repeats |= !operands[k].is_value && plan.stride[k][inner] == 0;
+    if (inner < 1 || !pays_to_join(plan.size[inner], kernels.lanes, out, repeats) ||
+        !is_aligned_to(operands[out].data + plan.base[out] * size[out],
+                       kernels.lanes * size[out])) {
+      return false;
+    }
+    std::int64_t items = 1;
+    for (int d = inner; d >= 0; --d) {
+      if (plan.stride[out][d] != items) return false;
+      items *= plan.size[d];
+    }
+    return lies_in_rows(plan);
+  }
+
+  void run_joined_rows(const Plan& plan) const {
+    const std::int64_t items = plan.count(), length = plan.size[plan.ndim() - 1];
+    if (!fits(plan, items)) {
+      return halve(plan, [this](const Plan& p) { run(p); });
+    }
+    Loop loop = loop_for(plan);
+    std::optional<Scratch> more;
+    set_dims(loop, plan, size, more);
+    loop.count = static_cast<u32>((items - 1) / kernels.lanes + 1);
+    Divisor row(static_cast<u32>(length));
+    auto rows = static_cast<u32>(items / length);
+    void* arguments[] = {&loop, &row, &rows};
+    launch(kernels.joined_rows, grid_for(loop.count, block_threads), arguments, 0, verb);
   }
 
   void run_rows(const Plan& plan) const {
@@ -549,6 +593,7 @@ struct Runner {
     if (const auto columns = in_columns(plan)) return run(*columns);
     if (kernels.packs && has_packs(plan)) return run_packs(plan);
     if (plan.kind == LoopKind::transposed && run_interleaved(plan)) return;
+    if (kernels.joined_rows && has_joined_rows(plan)) return run_joined_rows(plan);
     if (kernels.rows && has_rows(plan)) return run_rows(plan);
     if (plan.kind == LoopKind::transposed && run_tiles(plan)) return;
     run_strided(plan);

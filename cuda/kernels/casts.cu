@@ -13,6 +13,8 @@ void fill_casts_from(KernelTable& table, DType from) {
     k = table.copy[static_cast<int>(to)];
     k.packs = reinterpret_cast<const void*>(&packs<O>);
     k.rows = reinterpret_cast<const void*>(&rows<O>);
+    k.joined_rows = nullptr;
+    if constexpr (joins_rows<O>) k.joined_rows = reinterpret_cast<const void*>(&joined_rows<O>);
     k.packs_convert = true;
     k.lanes = O::lanes;
     k.pack_threads = pack_threads<O>;

@@ -1,7 +1,7 @@
 // The kernels of an elementwise operation: packs (every operand in runs of 16 bytes), rows (runs of
-// any length and alignment), strided (element by element, any strides and dtypes) and tiles
-// (operands that are fastest in another dimension than the output come through shared memory), and
-// tiles of packs, for small items.
+// any length and alignment; or joined, where the output is one run), strided (element by element,
+// any strides and dtypes) and tiles (operands that are fastest in another dimension than the output
+// come through shared memory), and tiles of packs, for small items.
 #pragma once
 
 #include <type_traits>
@@ -335,6 +335,54 @@ __global__ void __launch_bounds__(block_threads, least_resident<O>)
       if (g.hi <= g.lo) return;
       char* const to = loop.data[K - 1] + chosen<P>(p, [&](int q) { return offset[q][K - 1]; });
       store_granule(to, g, r);
+    });
+  }
+}
+
+// x with the items of y from lane `first` on.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> joined(Run<M, N> x, const Run<M, N>& y, int first) {
+#pragma unroll
+  for (int w = 0; w < Run<M, N>::words; ++w) {
+    const int bytes = first * int(sizeof(M)) - 4 * w;  // of this word that stay
+    const u32 kept = bytes >= 4 ? ~0u : bytes <= 0 ? 0u : (1u << 8 * bytes) - 1;
+    x.w[w] = (x.w[w] & kept) | (y.w[w] & ~kept);
+  }
+  return x;
+}
+
+// The same where the output's rows follow each other: its packs are whole, and the operands' are
+// joined from the ends of rows and the beginnings of the next ones.
+template <class O>
+__global__ void __launch_bounds__(block_threads)
+    joined_rows(const __grid_constant__ Loop loop, Divisor length, u32 rows) {
+  using A = memory_t<typename O::first>;
+  using B = memory_t<typename O::rest>;
+  using R = memory_t<typename O::result>;
+  constexpr int N = O::lanes, K = O::arity + 1;
+  const u32 step = gridDim.x * block_threads;
+  for (u32 i = blockIdx.x * block_threads + threadIdx.x; i < loop.count; i += step) {
+    u32 row = length.divide(i * N);
+    int start = int(i * N - row * length.divisor), filled = 0;
+    Run<A, N> a[1] = {};
+    Run<B, N> b[O::rests][1] = {};
+#pragma unroll 1
+    do {
+      u32 at[1] = {row};
+      i32 offset[1][K] = {};
+      locate(loop, 1, at, offset);
+      const Granule part{start, filled, min(N, int(length.divisor) - start)};
+      a[0] = joined(a[0], load_operand<A, N>(loop, 0, offset[0][0], part), filled);
+#pragma unroll
+      for (int k = 1; k < K - 1; ++k) {
+        b[k - 1][0] = joined(b[k - 1][0], load_operand<B, N>(loop, k, offset[0][k], part), filled);
+      }
+      filled = part.hi;
+      start -= int(length.divisor);
+      ++row;
+    } while (filled < N && row < rows);
+    apply_packs<O>(a, b, [&](int, const Pack<R, N>& r) {
+      store_granule(loop.data[K - 1], Granule{int(i * N), 0, filled}, r);
     });
   }
 }
@@ -784,6 +832,10 @@ template <class O>
 inline constexpr bool has_rows =
     O::heavy || O::converts || O::lanes != 2 || sizeof(memory_t<typename O::result>) != 8;
 
+// Whether it pays to join rows: where packs have many elements, one by one takes twice as long.
+template <class O>
+inline constexpr bool joins_rows = !O::heavy && O::lanes >= 8;
+
 // `Packed` is what the packs kernel runs: O, or the same on unsigned integers.
 template <class O, class Packed = O>
 ElementwiseKernels kernels_of() {
@@ -792,6 +844,7 @@ ElementwiseKernels kernels_of() {
   ElementwiseKernels k;
   k.packs = reinterpret_cast<const void*>(&packs<Packed>);
   if constexpr (has_rows<O>) k.rows = reinterpret_cast<const void*>(&rows<Packed>);
+  if constexpr (joins_rows<O>) k.joined_rows = reinterpret_cast<const void*>(&joined_rows<Packed>);
   k.strided = reinterpret_cast<const void*>(&strided<O>);
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
   if constexpr (has_pack_tiles<O>) {

@@ -196,8 +196,8 @@ void check_joins(int rounds) {
 }
 
 // Runs of elements: every start of operands and output within a pack, lengths around multiples of
-// packs, forwards, backwards, every second element and one for all, several rows; what lies around
-// the output stays.
+// packs, forwards, backwards, every second element and one for all, several rows, which may follow
+// each other; what lies around the output stays.
 void check_rows(int rounds) {
   const std::int64_t steps[] = {1, -1, 2, 0, 3};
   for (const DType d : {DType::int8, DType::uint16, DType::float32, DType::float64,
@@ -206,7 +206,9 @@ void check_rows(int rounds) {
       View v;
       v.dtype = d;
       const std::int64_t row = length * std::max<std::int64_t>(std::abs(step), 1);
-      const std::int64_t pitch = row + random_integer(0, 17), front = random_integer(0, 17);
+      const bool follows = chance(0.5);  // rows, from an aligned place on
+      const std::int64_t pitch = row + (follows ? 0 : random_integer(0, 17));
+      const std::int64_t front = follows ? 0 : random_integer(0, 17);
       v.layout = Layout::contiguous({rows, length});
       v.layout.strides = {pitch, step};
       if (!writes && chance(0.1)) v.layout.strides[0] = 0;
@@ -220,7 +222,8 @@ void check_rows(int rounds) {
       return v;
     };
     for (int round = 0; round < 60 * rounds; ++round) {
-      const std::int64_t rows = random_integer(1, 5), length = random_integer(1, 300);
+      const std::int64_t rows = random_integer(1, chance(0.3) ? 100 : 5);
+      const std::int64_t length = random_integer(1, chance(0.3) ? 20 : chance(0.2) ? 2000 : 300);
       const View x = line(rows, length, steps[random_integer(0, 4)], false);
       const View y = line(rows, length, steps[random_integer(0, 4)], false);
       View out = line(rows, length, 1, true);
