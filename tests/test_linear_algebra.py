@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arrayx as xp
+from arrayx import _core
 
 NUMERIC = [
     "int8",
@@ -449,3 +450,61 @@ def test_errors_name_what_is_wrong(call, error, words):
         return
     with pytest.raises(error, match=words):
         call()
+
+
+# Sides around those of tiles (2 to 8 rows, up to three vectors), of panels and of pieces of the depth.
+TILED = [
+    (7, 257, 9),
+    (9, 65, 63),
+    (16, 256, 48),
+    (17, 31, 97),
+    (33, 513, 25),
+    (64, 64, 64),
+    (255, 63, 34),
+    (257, 300, 129),
+    (300, 20, 1031),
+    (1030, 33, 31),
+]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "int64", "float32", "float64", "complex64", "complex128"]
+)
+@pytest.mark.parametrize(("m", "k", "n"), TILED)
+def test_products_of_tiles(m, k, n, dtype):
+    a, b = random((m, k), dtype, 1), random((k, n), dtype, 2)
+    wide = dtype if dtype.startswith("int") else np.result_type(dtype, "longdouble")
+    exact = a.astype(wide) @ b.astype(wide)
+
+    def layouts(values):
+        yield xp.asarray(values)
+        yield xp.asarray(np.ascontiguousarray(values.T)).T
+        yield xp.asarray(np.pad(values, ((1, 0), (2, 1))))[1:, 2:-1]
+        yield xp.asarray(np.repeat(values[::-1], 2, axis=1))[::-1, ::2]
+        yield xp.asarray(np.repeat(values.T[::-1], 2, axis=0))[::-2].T
+
+    for x in layouts(a):
+        for y in layouts(b):
+            result = np.asarray(x @ y)
+            if dtype.startswith("int"):
+                assert np.array_equal(result, exact)
+            else:
+                size = np.abs(a).astype("longdouble") @ np.abs(b)
+                assert np.all(np.abs(result - exact) <= k * np.finfo(dtype).eps * size)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64", "complex64", "complex128"])
+def test_products_of_tiles_have_the_same_bits_on_any_number_of_threads(dtype):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    if _core.report()["isa"] == "baseline" and dtype != "int16":
+        pytest.skip("with narrow vectors they are OpenBLAS's")
+    for m, k, n in [(300, 300, 300), (17, 700, 900), (1100, 270, 40), (333, 64, 2000)]:
+        x, y = xp.asarray(random((m, k), dtype, 1)), xp.asarray(random((k, n), dtype, 2))
+        results = []
+        for threads in (1, 2, 3, 4):
+            with threadpoolctl.threadpool_limits(threads):
+                results.append((x @ y, x @ x.T))
+        for product, square in results[1:]:
+            assert xp.all(product == results[0][0])
+            assert xp.all(square == results[0][1])

@@ -113,13 +113,14 @@ using PartitionKernel = std::int64_t (*)(const void* in, void* less, void* other
                                          std::uint64_t pivot);
 
 // c[m][n] = a[m][k] @ b[k][n], or added to what c holds, for `count` products one after the other.
-// Rows of b and c are contiguous. Strides are in items, from row to row, from column to column, and
-// from one product to the next.
+// Rows of c are contiguous, those of b too where there is no `copy` of items of its dtype. Strides
+// are in items, from row to row, from column to column, and from one product to the next.
 struct MatmulJob {
   const void* a;
   std::int64_t a_row, a_column, a_next;
   const void* b;
-  std::int64_t b_row, b_next;
+  std::int64_t b_row, b_column, b_next;
+  CopyKernel copy;
   void* c;
   std::int64_t c_row, c_next;
   std::int64_t m, n, k, count;
@@ -174,6 +175,7 @@ struct KernelTable {
   PartitionKernel partition[4] = {};   // none but with AVX-512, of 32 and 64 bits
   PositionsKernel positions[2] = {};   // of 16 and of 64 bits
   MatmulKernel matmul[dtype_count] = {};
+  bool multiplies_large = false;  // those kernels, floating matrices of any size, as fast as any
   DotsKernel dots[2] = {};        // of float32 and float64
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64

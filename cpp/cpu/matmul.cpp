@@ -1,6 +1,6 @@
-// Matrix products: OpenBLAS for the floating dtypes, transposed views by its flags; a kernel of our
-// own for integers, for small matrices, where a call of OpenBLAS costs more than the product, and
-// for few rows or columns. A stack of small products is spread over the threads.
+// Matrix products: tiles of our own for integers and for all but the largest floating matrices, for
+// which a call of OpenBLAS packs more than it gains; kernels for few rows or columns; OpenBLAS for
+// the rest, transposed views by its flags. A stack of small products is spread over the threads.
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -146,24 +146,29 @@ void blas_product(DType dtype, const Matrix& a, const Matrix& b, char* c, std::i
   }
 }
 
-// x @ transpose(x): half a product, and its mirror image.
-template <class T, class Scale>
-void symmetric_product(Blas::Syrk<Scale> syrk, Scale one, Scale zero, const Matrix& a, char* c,
-                       std::int64_t n, std::int64_t k) {
-  syrk(row_major, upper, a.transposed ? transpose : no_transpose, n, k, one, a.data, a.leading,
-       zero, c, n);
-  T* out = reinterpret_cast<T*>(c);
+// c[i][j] = c[j][i] below the diagonal of an n × n matrix.
+template <class T>
+void mirror(T* c, std::int64_t n) {
   constexpr std::int64_t tile = 32;  // rows and columns that the L1 cache holds
   const std::int64_t tiles = (n + tile - 1) / tile;
   parallel_for(tiles, n * n * static_cast<std::int64_t>(sizeof(T)), [&](std::int64_t t) {
     for (std::int64_t column = 0; column <= t * tile; column += tile) {
       for (std::int64_t i = t * tile; i < std::min(n, (t + 1) * tile); ++i) {
         for (std::int64_t j = column; j < std::min(i, column + tile); ++j) {
-          out[i * n + j] = out[j * n + i];
+          c[i * n + j] = c[j * n + i];
         }
       }
     }
   });
+}
+
+// x @ transpose(x): half a product, and its mirror image.
+template <class T, class Scale>
+void symmetric_product(Blas::Syrk<Scale> syrk, Scale one, Scale zero, const Matrix& a, char* c,
+                       std::int64_t n, std::int64_t k) {
+  syrk(row_major, upper, a.transposed ? transpose : no_transpose, n, k, one, a.data, a.leading,
+       zero, c, n);
+  mirror(reinterpret_cast<T*>(c), n);
 }
 
 void symmetric_product(DType dtype, const Matrix& a, char* c, std::int64_t n, std::int64_t k) {
@@ -361,6 +366,98 @@ Array packed(const Operand& x) {
   return out;
 }
 
+// Whether our tiles are no slower than OpenBLAS: everywhere but in very large products, and in
+// those of a transposed matrix whose lines, of which a tile reads a part of each, do not stay in a
+// cache.
+bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, bool a_along) {
+  constexpr std::int64_t most = 1 << 29, few_lines = 128, most_scattered = 1 << 19;
+  return kernels().multiplies_large && m > 1 && n > 1 && m * n <= most / k &&
+         (a_along || k <= few_lines || m * k * itemsize(dtype) <= most_scattered);
+}
+
+// Products by our own tiles: rows of all of them in chunks for the threads, which share a large b
+// by columns, too, where there are few rows. How they are cut does not show in the results: each
+// element adds its products in order, matmul_depth at a time.
+template <class Offset>
+void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
+                   const Offset& batch_offset) {
+  const Layout &result = *out.layout, &al = *a.layout, &bl = *b_in.layout;
+  const int nd = result.ndim();
+  const std::int64_t size = itemsize(out.dtype);
+  const std::int64_t m = result.shape[nd - 2], n = result.shape[nd - 1], k = al.shape[nd - 1];
+  const std::int64_t batches = result.size / (m * n);
+  // Panels of what is not contiguous are packed by each chunk, all of it at once for many of those.
+  Array b_copy;
+  Operand b = b_in;
+  const bool scattered = n > 1 && bl.strides[nd - 1] != 1;
+  if (scattered && m > 1024) {
+    b_copy = packed(b_in);
+    b = Operand(b_copy);
+  }
+  const Layout& rows = *b.layout;
+  // A product of few multiplications takes as long as reading and writing its rows, and no row
+  // less than 5 ns.
+  constexpr std::int64_t row_cost = 100;
+  const std::int64_t cost = m * std::max({n * k / 2, (n + k) * size, row_cost});
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, parallel_grain / 4 / cost);
+  // Rows whose part of a stays in the L2 cache beside a panel of b, and columns that are worth
+  // another reading of it.
+  constexpr std::int64_t most_rows = 256, half_symmetric = 128, least_rows = 32;
+  constexpr std::int64_t panel = 192, panels = 10 * panel;  // bytes of a row of b
+  const bool symmetric = a.data == b_in.data && al.strides[nd - 2] == bl.strides[nd - 1] &&
+                         al.strides[nd - 1] == bl.strides[nd - 2] && m == n && batches == 1 &&
+                         n > half_symmetric;
+  std::int64_t height = per_chunk > 1 ? m : symmetric ? half_symmetric : most_rows, width = n;
+  if (per_chunk == 1 && !symmetric) {
+    const std::int64_t wanted = 4 * thread_count();
+    const auto too_few = [&] {
+      return wanted > 4 && batches * ((m - 1) / height + 1) * ((n - 1) / width + 1) < wanted;
+    };
+    while (too_few() && width * size > 2 * panels) {
+      width = (width / 2 * size / panel + 1) * panel / size;
+    }
+    while (too_few() && height > least_rows) height /= 2;
+  }
+  const std::int64_t by_rows = (m - 1) / height + 1, chunks = by_rows * ((n - 1) / width + 1);
+  const std::int64_t line = nd > 2 ? result.shape[nd - 3] : 1;  // products evenly spaced
+  MatmulJob each{};
+  each.a_row = al.strides[nd - 2];
+  each.a_column = al.strides[nd - 1];
+  each.b_row = rows.strides[nd - 2];
+  each.b_column = rows.strides[nd - 1];
+  if (scattered && !b_copy.storage) each.copy = kernels().copy[item_class(itemsize(out.dtype))];
+  each.c_row = n;
+  if (nd > 2) {
+    each.a_next = al.strides[nd - 3];
+    each.b_next = rows.strides[nd - 3];
+    each.c_next = result.strides[nd - 3];
+  }
+  const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
+  const std::int64_t groups = (batches + per_chunk - 1) / per_chunk;
+  parallel_for(groups * chunks, batches * cost, [&](std::int64_t c) {
+    const std::int64_t row = c % by_rows * height;
+    const std::int64_t column = symmetric ? row : c % chunks / by_rows * width;
+    const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
+    for (std::int64_t i = c / chunks * per_chunk; i < last;) {
+      MatmulJob job = each;
+      job.m = std::min(height, m - row);
+      job.n = std::min(width, n - column);
+      job.count = std::min(last - i, line - i % line);
+      for (std::int64_t k0 = 0; k0 < k; k0 += matmul_depth) {
+        job.k = std::min(matmul_depth, k - k0);
+        job.a = a.data + batch_offset(al, i) + (row * each.a_row + k0 * each.a_column) * size;
+        job.b = b.data + batch_offset(rows, i) + (k0 * each.b_row + column * each.b_column) * size;
+        job.c = out.data + batch_offset(result, i) + (row * n + column) * size;
+        job.add = k0 > 0;
+        kernel(job);
+      }
+      i += job.count;
+    }
+  });
+  if (!symmetric) return;
+  dispatch(out.dtype, [&](auto zero) { mirror(reinterpret_cast<decltype(zero)*>(out.data), n); });
+}
+
 }  // namespace
 
 void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
@@ -403,55 +500,11 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     }
     return;
   }
-  if (is_integer(out.dtype) || is_small(out.dtype, m, n, k)) {
-    // Rows of all products in chunks for the threads, b in blocks that stay in the L2 cache.
-    Array b_copy;
-    Operand b = b_in;
-    if (n > 1 && bl.strides[nd - 1] != 1) {
-      b_copy = packed(b_in);
-      b = Operand(b_copy);
-    }
-    const Layout& rows = *b.layout;
-    // A product of few multiplications takes as long as reading and writing its rows, and no row
-    // less than 5 ns.
-    constexpr std::int64_t row_cost = 100;
-    const std::int64_t cost = m * std::max({n * k / 2, (n + k) * size, row_cost});
-    const std::int64_t per_chunk = std::max<std::int64_t>(1, parallel_grain / 4 / cost);
-    const std::int64_t rows_per_chunk = per_chunk > 1 ? m : 32;
-    const std::int64_t chunks = (m + rows_per_chunk - 1) / rows_per_chunk;
-    const std::int64_t line = nd > 2 ? result.shape[nd - 3] : 1;  // products evenly spaced
-    MatmulJob each{};
-    each.a_row = al.strides[nd - 2];
-    each.a_column = al.strides[nd - 1];
-    each.b_row = rows.strides[nd - 2];
-    each.c_row = n;
-    each.n = n;
-    if (nd > 2) {
-      each.a_next = al.strides[nd - 3];
-      each.b_next = rows.strides[nd - 3];
-      each.c_next = result.strides[nd - 3];
-    }
-    const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
-    const std::int64_t groups = (batches + per_chunk - 1) / per_chunk;
-    parallel_for(groups * chunks, batches * cost, [&](std::int64_t c) {
-      const std::int64_t row = c % chunks * rows_per_chunk;
-      const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
-      for (std::int64_t i = c / chunks * per_chunk; i < last;) {
-        MatmulJob job = each;
-        job.m = std::min(rows_per_chunk, m - row);
-        job.count = std::min(last - i, line - i % line);
-        for (std::int64_t k0 = 0; k0 < k; k0 += matmul_depth) {
-          job.k = std::min(matmul_depth, k - k0);
-          job.a = a_in.data + batch_offset(al, i) + (row * each.a_row + k0 * each.a_column) * size;
-          job.b = b.data + batch_offset(rows, i) + k0 * each.b_row * size;
-          job.c = out.data + batch_offset(result, i) + row * n * size;
-          job.add = k0 > 0;
-          kernel(job);
-        }
-        i += job.count;
-      }
-    });
-    return;
+  const bool a_along = al.strides[nd - 1] == 1, b_along = bl.strides[nd - 2] == 1;
+  const bool of_dots = is_of_dots(out.dtype, m, n, k, a_along, b_along);
+  if (is_integer(out.dtype) || is_small(out.dtype, m, n, k) ||
+      (!of_dots && is_tiled(out.dtype, m, n, k, a_along))) {
+    return tiled_product(a_in, b_in, out, batch_offset);
   }
   Array a_copy, b_copy;
   Operand a = a_in, b = b_in;
@@ -471,8 +524,7 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     if (out.dtype == DType::float32) return dot_products(blas().sdot, batches, k, at);
     return dot_products(blas().ddot, batches, k, at);
   }
-  const bool a_along = al.strides[nd - 1] == 1, b_along = bl.strides[nd - 2] == 1;
-  if (is_of_dots(out.dtype, m, n, k, a_along, b_along)) {
+  if (of_dots) {
     Layout columns = bl;
     std::swap(columns.shape[nd - 1], columns.shape[nd - 2]);
     std::swap(columns.strides[nd - 1], columns.strides[nd - 2]);

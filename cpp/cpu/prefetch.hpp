@@ -14,6 +14,13 @@ ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
 }
 
+// The same without a loop.
+template <int bytes>
+ARRAYX_HD void fetch(const char* p) {
+#pragma GCC unroll 32
+  for (int b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
+}
+
 // The same for an L2: of more lines than an L1 can wait for at once, or that are read later.
 ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b, 0, 2);
@@ -29,8 +36,7 @@ ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std
 // its reader does other things now and then, between pieces or at the ends of rows.
 template <int bytes>
 ARRAYX_HD void fetch_page_after(const char* p) {
-#pragma GCC unroll 32
-  for (int b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + page_bytes + b);
+  fetch<bytes>(p + page_bytes);
 }
 
 // For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of

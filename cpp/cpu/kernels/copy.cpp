@@ -114,7 +114,16 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
     }
   } else {
     using C = Casting<From, To>;
+    constexpr int together = 4;  // as in vector_loop of elementwise_loops.hpp
     i64 i = 0;
+    for (; i + together * C::lanes <= n; i += together * C::lanes) {
+      fetch<together * C::lanes * sizeof(B)>(q + i * sizeof(B) + 8 * line_bytes);
+      typename C::VB r[together];
+      ARRAYX_UNROLL
+      for (int k = 0; k < together; ++k) r[k] = C::at(p, i + k * C::lanes);
+      ARRAYX_UNROLL
+      for (int k = 0; k < together; ++k) r[k].store(q + (i + k * C::lanes) * sizeof(B));
+    }
     for (; i + C::lanes <= n; i += C::lanes) C::at(p, i).store(q + i * sizeof(B));
     if (i < n) C::few(p, q, i, n - i);
   }
@@ -136,7 +145,7 @@ void streaming_cast(const void* const* inputs, void* out, std::int64_t n, bool g
   i = head;
   for (; i + together * lanes <= n; i += together * lanes) {
     if (goes_on || (n - i) * from_bytes > page_bytes) {
-      fetch(p + i * from_bytes + page_bytes, together * lanes * from_bytes);
+      fetch_page_after<together * lanes * from_bytes>(p + i * from_bytes);
     }
     typename C::VB r[together];
     ARRAYX_UNROLL

@@ -1,7 +1,7 @@
-// Matrix products: register tiles of some rows by one or two vectors, accumulated along k in order,
-// with vectors of half the length for what is left of a row. For integers of any size, and for
-// small matrices of floating dtypes. Signed integers wrap, so they share the unsigned kernels.
+// Matrix products: register tiles of some rows by up to three vectors, accumulated along k in
+// order. Signed integers wrap, so they share the unsigned kernels.
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "../simd/vec.hpp"
@@ -26,34 +26,54 @@ struct Numbers {
   const T* a;
   i64 a_row, a_column;
   const T* b;
-  i64 b_row;
+  i64 b_row, b_column;
+  CopyKernel copy;
   T* c;
   i64 c_row, n, k;
   bool add;
 };
 
-template <int Parts, int Rows, int Vectors, int N, class T>
-ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row, T* c) {
+// The sums of a tile at `a`, the rows of b from `b` on, of whose last vector `last` numbers are
+// written. Keep: those rows, which are far apart, are copied to `kept` on the way, one after the
+// other.
+template <int Parts, int Rows, int Vectors, int N, bool Keep, class T>
+ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row,
+                    [[maybe_unused]] T* kept, T* c, int last) {
   using V = Vec<T, N>;
+  if (x.k >= 64) {
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      fetch<Vectors* int{sizeof(V)}>(reinterpret_cast<const char*>(c + r * x.c_row));
+    }
+  }
   V sum[Parts][Rows][Vectors];
 #pragma GCC unroll 2
   for (int p = 0; p < Parts; ++p) {
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
       for (int v = 0; v < Vectors; ++v) sum[p][r][v] = V(T(0));
     }
   }
+  // An address is a register and once or twice another: three rows share a base.
+  const T *a0 = a, *a3 = a + 3 * x.a_row, *a6 = a + 6 * x.a_row;
   for (i64 j = 0; j < x.k; ++j) {
     V row[Vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < Vectors; ++v) row[v] = V::load(b + j * b_row + v * N);
+#pragma GCC unroll 3
+    for (int v = 0; v < Vectors; ++v) row[v] = V::load(b + v * N);
+    if constexpr (Keep) {
+      fetch<Vectors* int{sizeof(V)}>(reinterpret_cast<const char*>(b + 8 * b_row));
+#pragma GCC unroll 3
+      for (int v = 0; v < Vectors; ++v) row[v].store(kept + v * N);
+      kept += Vectors * N;
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
+      const T* const from = (r < 3 ? a0 : r < 6 ? a3 : a6) + r % 3 * x.a_row;
 #pragma GCC unroll 2
       for (int p = 0; p < Parts; ++p) {
-        const V s(a[r * x.a_row + j * x.a_column + p]);
-#pragma GCC unroll 2
+        const V s(from[p]);
+#pragma GCC unroll 3
         for (int v = 0; v < Vectors; ++v) {
           if constexpr (std::is_floating_point_v<T>) {
             sum[p][r][v] = ops::mul_add(s, row[v], sum[p][r][v]);
@@ -63,10 +83,14 @@ ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row, T* c
         }
       }
     }
+    b += b_row;
+    a0 += x.a_column;
+    a3 += x.a_column;
+    a6 += x.a_column;
   }
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) {
       V out = sum[0][r][v];
       if constexpr (Parts == 2) {
@@ -76,57 +100,80 @@ ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row, T* c
         out = out + sign * swap_pairs(sum[1][r][v], std::make_integer_sequence<int, N>{});
       }
       T* p = c + r * x.c_row + v * N;
-      if (x.add) out = out + V::load(p);
-      out.store(p);
-    }
-  }
-}
-
-template <int Parts, int Rows, int Vectors, int N, class T>
-ARRAYX_HD void rows(const Numbers<T>& x, i64 i, const T* b, i64 b_row, i64 at) {
-  tile<Parts, Rows, Vectors, N>(x, x.a + i * x.a_row, b, b_row, x.c + i * x.c_row + at);
-}
-
-// Columns at … at + Vectors N - 1 of c.
-template <int Parts, int Vectors, int N, class T>
-ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at) {
-  const T* b = x.b + at;
-  i64 b_row = x.b_row;
-  // Rows of a large b are far apart, often so that they compete for the same cache lines.
-  alignas(64) T packed[Vectors == 2 ? matmul_depth * 2 * N : 1];
-  if constexpr (Vectors == 2) {
-    if (m >= 16 && x.k >= 32) {
-      for (i64 j = 0; j < x.k; ++j) {
-        Vec<T, N>::load(b + j * b_row).store(packed + 2 * N * j);
-        Vec<T, N>::load(b + j * b_row + N).store(packed + 2 * N * j + N);
+      if (v + 1 < Vectors || last >= N) {
+        if (x.add) out = out + V::load(p);
+        out.store(p);
+      } else {
+        if (x.add) out = out + V::load_first(p, last);
+        out.store_first(p, last);
       }
-      b = packed;
-      b_row = 2 * N;
     }
-  }
-  // Sums of eight rows, as many as there are registers for.
-  constexpr int most = Vectors * Parts == 1 || (Parts == 1 && ops::vector_bytes == 64) ? 8 : 4;
-  i64 i = 0;
-  for (; i + most <= m; i += most) rows<Parts, most, Vectors, N>(x, i, b, b_row, at);
-  if (most == 8 && i + 4 <= m) {
-    rows<Parts, 4, Vectors, N>(x, i, b, b_row, at);
-    i += 4;
-  }
-  switch (m - i) {
-    case 3:
-      return rows<Parts, 3, Vectors, N>(x, i, b, b_row, at);
-    case 2:
-      return rows<Parts, 2, Vectors, N>(x, i, b, b_row, at);
-    case 1:
-      return rows<Parts, 1, Vectors, N>(x, i, b, b_row, at);
-    default:
-      return;
   }
 }
 
+// Rows of a tile: three quarters of the registers hold its sums.
+template <int Parts, int Vectors>
+constexpr int tile_rows() {
+  constexpr int sums = (ops::vector_bytes == 64 ? 24 : 12) / (Parts * Vectors);
+  return sums >= 8 ? 8 : sums >= 4 ? 4 : 2;
+}
+// Vectors of a tile. Products of integers need registers of their own.
+template <class T>
+inline constexpr int most_vectors = std::is_floating_point_v<T> && ops::vector_bytes >= 32 ? 3 : 2;
+
+// Columns at … of c, so many vectors of them, of the last of which `last` numbers. Rows of a large
+// b are far apart, often so that they compete for the same cache lines: they are copied where
+// several tiles read them, while the first of those does, or before it where the last vector is not
+// whole or b's rows are not contiguous.
+template <int Parts, int Vectors, int N, class T>
+ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
+  constexpr int most = tile_rows<Parts, Vectors>(), width = Vectors * N;
+  const T* b = x.b + (x.copy ? at / Parts * x.b_column : at);
+  i64 b_row = x.b_row, i = 0;
+  const auto rows = [&]<int Rows>(std::integral_constant<int, Rows>) {
+    tile<Parts, Rows, Vectors, N, false>(x, x.a + i * x.a_row, b, b_row, static_cast<T*>(nullptr),
+                                         x.c + i * x.c_row + at, last);
+    i += Rows;
+  };
+  constexpr bool keeps = N * sizeof(T) == ops::vector_bytes;
+  alignas(64) T kept[keeps ? matmul_depth * width : 1];
+  if constexpr (keeps) {
+    if (x.copy) {
+      constexpr i64 item = Parts * sizeof(T), row = width * sizeof(T);
+      if (last < N) std::memset(kept, 0, x.k * row);
+      x.copy(reinterpret_cast<const char*>(b),
+             {b_row * i64{sizeof(T)}, x.b_column * i64{sizeof(T)}}, reinterpret_cast<char*>(kept),
+             {row, item}, x.k, (width - N + last) / Parts);
+      b = kept;
+      b_row = width;
+    } else if (last < N) {
+      for (i64 j = 0; j < x.k; ++j) {
+        for (int v = 0; v + 1 < Vectors; ++v) {
+          Vec<T, N>::load(b + j * b_row + v * N).store(kept + j * width + v * N);
+        }
+        constexpr int final = width - N;
+        Vec<T, N>::load_first(b + j * b_row + final, last).store(kept + j * width + final);
+      }
+      b = kept;
+      b_row = width;
+    } else if (m >= 2 * most && b_row != width) {
+      tile<Parts, most, Vectors, N, true>(x, x.a, b, b_row, kept, x.c + at, last);
+      b = kept;
+      b_row = width;
+      i = most;
+    }
+  }
+  while (i + most <= m) rows(std::integral_constant<int, most>{});
+  if (most == 8 && i + 4 <= m) rows(std::integral_constant<int, 4>{});
+  if (m - i == 3) return rows(std::integral_constant<int, 3>{});
+  if (m - i == 2) return rows(std::integral_constant<int, 2>{});
+  if (m - i == 1) return rows(std::integral_constant<int, 1>{});
+}
+
+// What is left of few rows, in vectors of half the length, and of half that.
 template <int Parts, int N, class T>
 ARRAYX_HD void panels(const Numbers<T>& x, i64 m, i64 at) {
-  for (; at + N <= x.n; at += N) panel<Parts, 1, N>(x, m, at);
+  for (; at + N <= x.n; at += N) panel<Parts, 1, N>(x, m, at, N);
   if constexpr (N > Parts) {
     if (at < x.n) panels<Parts, N / 2>(x, m, at);
   }
@@ -140,6 +187,8 @@ void matmul(const MatmulJob& job) {
                job.a_column * Parts,
                static_cast<const T*>(job.b),
                job.b_row * Parts,
+               job.b_column * Parts,
+               job.copy,
                static_cast<T*>(job.c),
                job.c_row * Parts,
                job.n * Parts,
@@ -147,10 +196,25 @@ void matmul(const MatmulJob& job) {
                job.add};
   for (i64 i = 0; i < job.count; ++i) {
     i64 at = 0;
-    if constexpr (Parts == 1) {
-      for (; at + 2 * N <= x.n; at += 2 * N) panel<Parts, 2, N>(x, job.m, at);
+    // Where there are rows enough, a vector that is not whole is one of a panel's.
+    const bool whole = job.copy || (job.m >= 16 && 2 * x.n > N);
+    const i64 all = whole ? (x.n + N - 1) / N : x.n / N;
+    for (i64 left = all; left > 0;) {
+      constexpr int most = most_vectors<T>;
+      const i64 vectors = left >= most && left != most + 1 ? most : std::min<i64>(left, 2);
+      const i64 beyond = std::max<i64>(at + vectors * N - x.n, 0);
+      const int last = N - static_cast<int>(beyond);
+      if (most == 3 && vectors == 3) {
+        panel<Parts, most, N>(x, job.m, at, last);
+      } else if (vectors == 2) {
+        panel<Parts, 2, N>(x, job.m, at, last);
+      } else {
+        panel<Parts, 1, N>(x, job.m, at, last);
+      }
+      at += vectors * N;
+      left -= vectors;
     }
-    panels<Parts, N>(x, job.m, at);
+    if (at < x.n) panels<Parts, (N > Parts ? N / 2 : N)>(x, job.m, at);
     x.a += job.a_next * Parts;
     x.b += job.b_next * Parts;
     x.c += job.c_next * Parts;
@@ -285,6 +349,7 @@ void fill_matmul(KernelTable& table) {
   put(DType::float64, &matmul<f64, 1>);
   put(DType::complex64, &matmul<f32, 2>);
   put(DType::complex128, &matmul<f64, 2>);
+  table.multiplies_large = ops::vector_bytes >= 32;  // narrower tiles are memory's
   table.dots[0] = &dots<f32>;
   table.dots[1] = &dots<f64>;
 }

@@ -96,7 +96,10 @@ void rows(const RowsJob& job) {
         store_every_second(f(x.load(i), y.load(i)), out, i, lanes);
       }
     } else {
-      for (; i + lanes < job.n; i += lanes) store(f(x.load(i), y.load(i)), out, i);
+      for (; i + lanes < job.n; i += lanes) {
+        fetch<lanes * sizeof(T)>(out + i * i64{sizeof(T)} + 8 * line_bytes);
+        store(f(x.load(i), y.load(i)), out, i);
+      }
     }
     const int rest = static_cast<int>(job.n - i);
     if constexpr (Out == Spacing::second) {
