@@ -272,7 +272,9 @@ struct Rows {
   static bool plain_extreme(const char* p, int64_t n, A* out) {
     constexpr int K = 4;
     constexpr int64_t step = K * W, block = 64 * step;
-    const auto at = [p](int64_t i) { return V::load(p + i * int64_t(sizeof(T))); };
+    const auto at = [p](int64_t i) {
+      return ops::loaded_once(V::load(p + i * int64_t(sizeof(T))));
+    };
     V best[K], doubt[K];
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) {

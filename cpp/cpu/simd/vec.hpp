@@ -165,6 +165,17 @@ ARRAYX_HD Mask<B, N> select(Mask<B, N> m, Mask<B, N> a, Mask<B, N> b) {
   return (m & a) | (!m & b);
 }
 
+// x, which memory is not read for again: compilers do so for each use of what was loaded.
+template <class T, int N>
+ARRAYX_HD Vec<T, N> loaded_once(Vec<T, N> x) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(x.v));
+#elif defined(__x86_64__)
+  asm("" : "+x"(x.v));
+#endif
+  return x;
+}
+
 // A condition on lanes of one width as a condition on lanes of another.
 template <int To, int B, int N>
 ARRAYX_HD Mask<To, N> resize(Mask<B, N> m) {
