@@ -386,11 +386,12 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
   const std::int64_t size = itemsize(out.dtype);
   const std::int64_t m = result.shape[nd - 2], n = result.shape[nd - 1], k = al.shape[nd - 1];
   const std::int64_t batches = result.size / (m * n);
-  // Panels of what is not contiguous are packed by each chunk, all of it at once for many of those.
+  // Panels of what is not contiguous are packed by each chunk; all of it at once for many of those,
+  // and where it is many small matrices.
   Array b_copy;
   Operand b = b_in;
   const bool scattered = n > 1 && bl.strides[nd - 1] != 1;
-  if (scattered && m > 1024) {
+  if (scattered && (m > 1024 || (batches > 1 && n * k <= 16))) {
     b_copy = packed(b_in);
     b = Operand(b_copy);
   }

@@ -1,6 +1,7 @@
 // Matrix products: register tiles of some rows by up to three vectors, accumulated along k in
 // order. Signed integers wrap, so they share the unsigned kernels.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -196,8 +197,11 @@ void matmul(const MatmulJob& job) {
                job.add};
   for (i64 i = 0; i < job.count; ++i) {
     i64 at = 0;
-    // Where there are rows enough, a vector that is not whole is one of a panel's.
-    const bool whole = job.copy || (job.m >= 16 && 2 * x.n > N);
+    // Where there are rows enough, or several shorter vectors would be needed, one that is not
+    // whole is one of a panel's.
+    const auto rest = static_cast<unsigned>(x.n % N);
+    const bool whole =
+        job.copy || (job.m >= 16 && 2 * x.n > N) || (job.m >= 4 && std::popcount(rest / Parts) > 1);
     const i64 all = whole ? (x.n + N - 1) / N : x.n / N;
     for (i64 left = all; left > 0;) {
       constexpr int most = most_vectors<T>;
