@@ -36,6 +36,8 @@ constexpr int64_t complex_bytes = 2 * sizeof(double);  // of tables and blocks
 constexpr int64_t cache_limit = int64_t{128} << 20;    // bytes of tables kept for reuse
 constexpr int64_t block_target = int64_t{1}
                                  << 19;  // bytes of a block that the L2 cache still holds
+// Bytes of a block that the L1 cache holds twice. The passes over a larger one are done in pairs.
+constexpr int64_t pass_target = int64_t{1} << 14;
 
 // ---- tables -----------------------------------------------------------------------------------
 
@@ -456,7 +458,7 @@ struct Engine {
     int64_t m = n, s = 1;
     for (int radix : cost.radices) {
       m /= radix;
-      FftPass pass{radix, m, s, nullptr, nullptr, nullptr};
+      FftPass pass{radix, m, s, nullptr, nullptr, nullptr, false};
       if (m > 1) {
         const Roots roots(radix * m);
         double* twiddles = plan->table(m * (radix - 1) * complex_bytes).numbers();
@@ -491,7 +493,12 @@ struct Engine {
     }
     kernel.passes = plan->passes.data();
     kernel.pass_count = static_cast<int>(plan->passes.size());
-    kernel.in_scratch = kernel.pass_count % 2 != 0;
+    for (int i = 0; i < kernel.pass_count; ++i, kernel.in_scratch = !kernel.in_scratch) {
+      FftPass* pass = &plan->passes[static_cast<std::size_t>(i)];
+      pass->with_next = n * lanes * complex_bytes > pass_target && i + 1 < kernel.pass_count &&
+                        has_butterfly(pass[0].radix) && has_butterfly(pass[1].radix);
+      if (pass->with_next) ++i;
+    }
     return plan;
   }
 

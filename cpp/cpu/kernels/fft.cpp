@@ -1,5 +1,6 @@
 // Fourier transforms in SIMD lanes; fft_kernels.hpp says how the data stand. Everything here is
-// written once for any vector of N lanes; T is the real type of an array.
+// written once for any vector of N lanes; F is the real type that is computed in, T that of an
+// array.
 #include "fft_kernels.hpp"
 
 #include "../kernels.hpp"
@@ -40,25 +41,29 @@ ARRAYX_HD Complex<V> swapped(Complex<V> z) {
 // ---- access -----------------------------------------------------------------------------------
 
 // One element of a block.
-template <int N>
-using Block = Complex<Vec<f64, N>>;
+template <class F, int N>
+using Block = Complex<Vec<F, N>>;
 
 // Element i of a block.
-template <int N>
-ARRAYX_HD Block<N> load(const f64* block, i64 i) {
-  return {Vec<f64, N>::load(block + 2 * N * i), Vec<f64, N>::load(block + 2 * N * i + N)};
+template <int N, class F>
+ARRAYX_HD Block<F, N> load(const F* block, i64 i) {
+  return {Vec<F, N>::load(block + 2 * N * i), Vec<F, N>::load(block + 2 * N * i + N)};
 }
-template <int N>
-ARRAYX_HD void store(f64* block, i64 i, Block<N> z) {
+template <int N, class F>
+ARRAYX_HD void store(F* block, i64 i, Block<F, N> z) {
   z.re.store(block + 2 * N * i);
   z.im.store(block + 2 * N * i + N);
 }
 // Complex number i of a table, in all lanes.
-template <int N>
-ARRAYX_HD Block<N> splat(const f64* table, i64 i) {
-  return {Vec<f64, N>(table[2 * i]), Vec<f64, N>(table[2 * i + 1])};
+template <int N, class F>
+ARRAYX_HD Block<F, N> splat(const F* table, i64 i) {
+  return {Vec<F, N>(table[2 * i]), Vec<F, N>(table[2 * i + 1])};
 }
 
+template <int I>
+struct Constant {
+  static constexpr int value = I;
+};
 template <int... I>
 struct Indices {};
 template <int N, int... I>
@@ -90,36 +95,28 @@ ARRAYX_HD Vec<T, N> reversed(Vec<T, N> a, Indices<I...>) {
 }
 
 // A vector of an array as one of a block, and back.
-template <class T, int N>
-ARRAYX_HD Vec<f64, N> widen(Vec<T, N> x) {
-  if constexpr (sizeof(T) == sizeof(f64)) {
+template <class To, class From, int N>
+ARRAYX_HD Vec<To, N> as(Vec<From, N> x) {
+  if constexpr (sizeof(To) == sizeof(From)) {
     return x;
   } else {
-    return ops::convert<Vec<f64, N>>(x);
-  }
-}
-template <class T, int N>
-ARRAYX_HD Vec<T, N> narrow(Vec<f64, N> x) {
-  if constexpr (sizeof(T) == sizeof(f64)) {
-    return x;
-  } else {
-    return ops::convert<Vec<T, N>>(x);
+    return ops::convert<Vec<To, N>>(x);
   }
 }
 
 // N contiguous complex numbers of an array, and back.
-template <class T, int N>
-ARRAYX_HD Block<N> load_interleaved(const void* p) {
-  Vec<T, N> re = Vec<T, N>::load(p), im = Vec<T, N>::load(static_cast<const T*>(p) + N);
+template <class F, int N, class T>
+ARRAYX_HD Block<F, N> load_interleaved(const T* p) {
+  Vec<T, N> re = Vec<T, N>::load(p), im = Vec<T, N>::load(p + N);
   unzip(re, im, typename MakeIndices<N>::type{});
-  return {widen(re), widen(im)};
+  return {as<F>(re), as<F>(im)};
 }
-template <class T, int N>
-ARRAYX_HD void store_interleaved(void* p, Block<N> z) {
-  Vec<T, N> re = narrow<T>(z.re), im = narrow<T>(z.im);
+template <class T, int N, class F>
+ARRAYX_HD void store_interleaved(T* p, Block<F, N> z) {
+  Vec<T, N> re = as<T>(z.re), im = as<T>(z.im);
   zip(re, im, typename MakeIndices<N>::type{});
   re.store(p);
-  im.store(static_cast<T*>(p) + N);
+  im.store(p + N);
 }
 
 template <class T, int N>
@@ -170,10 +167,10 @@ ARRAYX_ODD_ROOTS(13,
 #undef ARRAYX_ODD_ROOTS
 
 // x becomes its transform. Odd lengths pair x[k] with x[R - k]: half the multiplications.
-template <int R, int N>
-ARRAYX_HD void butterfly(Block<N> (&x)[R]) {
-  using V = Vec<f64, N>;
-  using C = Block<N>;
+template <int R, class F, int N>
+ARRAYX_HD void butterfly(Block<F, N> (&x)[R]) {
+  using V = Vec<F, N>;
+  using C = Block<F, N>;
   if constexpr (R == 2) {
     const C a = x[0];
     x[0] = a + x[1];
@@ -189,7 +186,7 @@ ARRAYX_HD void butterfly(Block<N> (&x)[R]) {
     butterfly<4>(even);
     butterfly<4>(odd);
     // Odd elements 1 and 3 turn by an eighth: the root's factor goes into the sums.
-    const V root(0.70710678118654752440);
+    const V root(F(0.70710678118654752440));
     odd[1] = {odd[1].re + odd[1].im, odd[1].im - odd[1].re};
     odd[2] = quarter_turn(odd[2]);
     odd[3] = {odd[3].im - odd[3].re, -(odd[3].re + odd[3].im)};
@@ -221,8 +218,8 @@ ARRAYX_HD void butterfly(Block<N> (&x)[R]) {
         const int turn = j * k % R;
         const bool upper = turn > half;
         const int at = (upper ? R - turn : turn) - 1;
-        const V c(OddRoots<R>::cosine[at]);
-        const V s(upper ? -OddRoots<R>::sine[at] : OddRoots<R>::sine[at]);
+        const V c(F(OddRoots<R>::cosine[at]));
+        const V s(F(upper ? -OddRoots<R>::sine[at] : OddRoots<R>::sine[at]));
         a.re = mul_add(sum[k - 1].re, c, a.re);
         a.im = mul_add(sum[k - 1].im, c, a.im);
         // Without the zero to start with, which costs a register and an operation.
@@ -237,44 +234,128 @@ ARRAYX_HD void butterfly(Block<N> (&x)[R]) {
   }
 }
 
-// One pass with a butterfly of its own. Of p = 0 all twiddles are 1.
-template <int R, int N>
-void pass(const FftPass& plan, const f64* in, f64* out) {
-  const i64 m = plan.m, s = plan.s;
-  const f64* twiddles = static_cast<const f64*>(plan.twiddles);
-  for (i64 q = 0; q < s; ++q) {
-    Block<N> x[R];
+// How the elements of some butterflies stand, in elements: from one of a butterfly to its next one,
+// and from a butterfly to the next.
+struct Steps {
+  i64 element, butterfly;
+};
+
+// `count` butterflies, and their twiddles: (R - 1) of the first, those of the next w_step numbers
+// on. Without twiddles they are all 1.
+template <int R, class F, int N>
+ARRAYX_HD void butterflies(i64 count, const F* in, Steps in_steps, F* out, Steps out_steps,
+                           const F* w, i64 w_step) {
+  in_steps = {2 * N * in_steps.element, 2 * N * in_steps.butterfly};
+  out_steps = {2 * N * out_steps.element, 2 * N * out_steps.butterfly};
+  for (; count > 0; --count) {
+    Block<F, N> x[R];
 #pragma GCC unroll 16
-    for (int k = 0; k < R; ++k) x[k] = load<N>(in, q + s * m * k);
-    butterfly<R>(x);
+    for (int k = 0; k < R; ++k) x[k] = load<N>(in + k * in_steps.element, 0);
+    butterfly<R, F, N>(x);
+    store<N>(out, 0, x[0]);
+    if (w) {
 #pragma GCC unroll 16
-    for (int j = 0; j < R; ++j) store<N>(out, q + s * j, x[j]);
+      for (int j = 1; j < R; ++j) {
+        store<N>(out + j * out_steps.element, 0, x[j] * splat<N>(w, j - 1));
+      }
+      w += w_step;
+    } else {
+#pragma GCC unroll 16
+      for (int j = 1; j < R; ++j) store<N>(out + j * out_steps.element, 0, x[j]);
+    }
+    in += in_steps.butterfly;
+    out += out_steps.butterfly;
   }
-  for (i64 p = 1; p < m; ++p) {
-    const f64* w = twiddles + 2 * (R - 1) * p;
+}
+
+// One pass with a butterfly of its own. Of p = 0 all twiddles are 1.
+template <int R, class F, int N>
+void pass(const FftPass& plan, const F* in, F* out) {
+  const i64 m = plan.m, s = plan.s;
+  const F* w = static_cast<const F*>(plan.twiddles);
+  for (i64 p = 0; p < m; ++p) {
+    butterflies<R, F, N>(s, in + 2 * N * s * p, {s * m, 1}, out + 2 * N * s * R * p, {s, 1},
+                         p > 0 ? w + 2 * (R - 1) * p : nullptr, 0);
+  }
+}
+
+// Calls body(R as a constant) for the radix of a butterfly.
+template <class Body>
+ARRAYX_HD void with_radix(int radix, Body body) {
+  switch (radix) {
+    case 2:
+      return body(Constant<2>{});
+    case 3:
+      return body(Constant<3>{});
+    case 4:
+      return body(Constant<4>{});
+    case 5:
+      return body(Constant<5>{});
+    case 7:
+      return body(Constant<7>{});
+    case 8:
+      return body(Constant<8>{});
+    case 11:
+      return body(Constant<11>{});
+    default:
+      return body(Constant<13>{});
+  }
+}
+
+// The same out of line, for a radix known at run time alone.
+template <class F, int N>
+using Butterflies = void (*)(i64 count, const F* in, Steps in_steps, F* out, Steps out_steps,
+                             const F* w, i64 w_step);
+template <int R, class F, int N>
+void butterflies_apart(i64 count, const F* in, Steps in_steps, F* out, Steps out_steps, const F* w,
+                       i64 w_step) {
+  butterflies<R, F, N>(count, in, in_steps, out, out_steps, w, w_step);
+}
+template <class F, int N>
+Butterflies<F, N> butterflies_of(int radix) {
+  Butterflies<F, N> found = nullptr;
+  with_radix(radix, [&](auto r) { found = &butterflies_apart<decltype(r)::value, F, N>; });
+  return found;
+}
+
+// A pass and the next one, which has m / radix and s * radix: the butterflies of the second that
+// take the results of few of the first follow these, whose results have not left the L1 cache then.
+template <class F, int N>
+void pass_pair(const FftPass& plan, const FftPass& next, const F* in, F* out) {
+  alignas(64) F between[2 * N * max_butterfly * max_butterfly];
+  const auto run = butterflies_of<F, N>(plan.radix), run_next = butterflies_of<F, N>(next.radix);
+  const i64 radix = plan.radix, s = plan.s, row = 2 * (radix - 1);
+  const i64 next_radix = next.radix, m = next.m, next_row = 2 * (next_radix - 1);
+  const F* w = static_cast<const F*>(plan.twiddles);
+  const F* next_w = static_cast<const F*>(next.twiddles);
+  for (i64 p = 0; p < m; ++p) {
     for (i64 q = 0; q < s; ++q) {
-      Block<N> x[R];
-#pragma GCC unroll 16
-      for (int k = 0; k < R; ++k) x[k] = load<N>(in, q + s * (p + m * k));
-      butterfly<R>(x);
-      f64* to = out + 2 * N * (q + s * R * p);
-      store<N>(to, 0, x[0]);
-#pragma GCC unroll 16
-      for (int j = 1; j < R; ++j) store<N>(to, s * j, x[j] * splat<N>(w, j - 1));
+      // Of the first: p, p + m, …
+      const F* from = in + 2 * N * (q + s * p);
+      const Steps steps{s * plan.m, s * m};
+      if (p > 0) {
+        run(next_radix, from, steps, between, {1, radix}, w + row * p, row * m);
+      } else {
+        run(1, from, steps, between, {1, radix}, nullptr, 0);
+        run(next_radix - 1, from + 2 * N * s * m, steps, between + 2 * N * radix, {1, radix},
+            w + row * m, row * m);
+      }
+      run_next(radix, between, {radix, 1}, out + 2 * N * (q + s * radix * next_radix * p),
+               {s * radix, s}, p > 0 ? next_w + next_row * p : nullptr, 0);
     }
   }
 }
 
 // Outputs j … j + J - 1 of a butterfly of any odd radix, and those that mirror them. Sums are of
 // runs of 8: their error is half that of one long sum.
-template <int J, int N, class Put>
-ARRAYX_HD void generic_outputs(const FftPass& plan, Block<N> first, const Block<N>* sum,
-                               const Block<N>* difference, int j, Put put) {
-  using V = Vec<f64, N>;
-  using C = Block<N>;
+template <int J, class F, int N, class Put>
+ARRAYX_HD void generic_outputs(const FftPass& plan, Block<F, N> first, const Block<F, N>* sum,
+                               const Block<F, N>* difference, int j, Put put) {
+  using V = Vec<F, N>;
+  using C = Block<F, N>;
   const int radix = plan.radix, half = (radix - 1) / 2;
-  const f64* roots = static_cast<const f64*>(plan.roots);
-  const C zero{V(0.0), V(0.0)};
+  const F* roots = static_cast<const F*>(plan.roots);
+  const C zero{V(F(0)), V(F(0))};
   C a[J], b[J];
   int turn[J];
 #pragma GCC unroll 4
@@ -317,18 +398,19 @@ ARRAYX_HD void generic_outputs(const FftPass& plan, Block<N> first, const Block<
 // The same outputs of lanes l … l + L - 1 alone, all of them: the vectors are of neighbouring
 // outputs, whose sums have the same terms in the same order. Elements of `to` are `step` numbers
 // apart.
-template <int L, int N>
-ARRAYX_HD void generic_lanes(const FftPass& plan, int l, const Block<N>* first, const Block<N>* sum,
-                             const Block<N>* difference, f64* to, i64 step) {
-  using V = Vec<f64, N>;
-  using C = Block<N>;
+template <int L, class F, int N>
+ARRAYX_HD void generic_lanes(const FftPass& plan, int l, const Block<F, N>* first,
+                             const Block<F, N>* sum, const Block<F, N>* difference, F* to,
+                             i64 step) {
+  using V = Vec<F, N>;
+  using C = Block<F, N>;
   const int radix = plan.radix, half = (radix - 1) / 2;
   const i64 row = generic_row(radix);
-  const f64* matrix = static_cast<const f64*>(plan.matrix);
+  const F* matrix = static_cast<const F*>(plan.matrix);
   // Parts of lane l: 2 N numbers from element to element.
-  const auto lane = [l](const C* z) { return reinterpret_cast<const f64*>(z) + l; };
-  const f64 *start = lane(first), *sums = lane(sum), *differences = lane(difference);
-  const C zero{V(0.0), V(0.0)};
+  const auto lane = [l](const C* z) { return reinterpret_cast<const F*>(z) + l; };
+  const F *start = lane(first), *sums = lane(sum), *differences = lane(difference);
+  const C zero{V(F(0)), V(F(0))};
   for (int j = 0; j < half; j += N) {
     C a[L], b[L];
 #pragma GCC unroll 4
@@ -344,7 +426,7 @@ ARRAYX_HD void generic_lanes(const FftPass& plan, int l, const Block<N>* first, 
       for (int k = run; k < end; ++k) {
         const V cosine = V::load(matrix + 2 * k * row + j);
         const V minus_sine = V::load(matrix + (2 * k + 1) * row + j);
-        const f64 *s = sums + 2 * N * k, *d = differences + 2 * N * k;
+        const F *s = sums + 2 * N * k, *d = differences + 2 * N * k;
 #pragma GCC unroll 4
         for (int i = 0; i < L; ++i) {
           part[i].re = mul_add(V(s[i]), cosine, part[i].re);
@@ -363,14 +445,14 @@ ARRAYX_HD void generic_lanes(const FftPass& plan, int l, const Block<N>* first, 
 #pragma GCC unroll 4
     for (int i = 0; i < L; ++i) {
       const C low = a[i] - quarter_turn(b[i]), high = a[i] + quarter_turn(b[i]);
-      f64 parts[4][N];
+      F parts[4][N];
       low.re.store(parts[0]);
       low.im.store(parts[1]);
       high.re.store(parts[2]);
       high.im.store(parts[3]);
       for (int r = 0; r < count; ++r) {
-        f64* at = to + (j + r + 1) * step + l + i;
-        f64* mirror = to + (radix - 1 - j - r) * step + l + i;
+        F* at = to + (j + r + 1) * step + l + i;
+        F* mirror = to + (radix - 1 - j - r) * step + l + i;
         at[0] = parts[0][r];
         at[N] = parts[1][r];
         mirror[0] = parts[2][r];
@@ -381,16 +463,16 @@ ARRAYX_HD void generic_lanes(const FftPass& plan, int l, const Block<N>* first, 
 }
 
 // One pass of any odd radix.
-template <int N>
-void generic_pass(const FftPass& plan, const f64* in, f64* out, int used) {
-  using C = Block<N>;
+template <class F, int N>
+void generic_pass(const FftPass& plan, const F* in, F* out, int used) {
+  using C = Block<F, N>;
   constexpr int side_by_side = N == 8 ? 4 : 2;  // outputs, as the registers hold
   const int radix = plan.radix, half = (radix - 1) / 2;
   const i64 m = plan.m, s = plan.s;
-  const f64* twiddles = static_cast<const f64*>(plan.twiddles);
+  const F* twiddles = static_cast<const F*>(plan.twiddles);
   C sum[max_fft_radix / 2], difference[max_fft_radix / 2];
   for (i64 p = 0; p < m; ++p) {
-    const f64* w = twiddles + 2 * (radix - 1) * p;
+    const F* w = twiddles + 2 * (radix - 1) * p;
     for (i64 q = 0; q < s; ++q) {
       const C first = load<N>(in, q + s * p);
       C total = first;
@@ -401,15 +483,15 @@ void generic_pass(const FftPass& plan, const f64* in, f64* out, int used) {
         difference[k] = a - b;
         total = total + sum[k];
       }
-      f64* to = out + 2 * N * (q + s * radix * p);
+      F* to = out + 2 * N * (q + s * radix * p);
       store<N>(to, 0, total);
       if (2 * used <= N) {
-        for (int j = 1; j < radix; ++j) store<N>(to, s * j, {Vec<f64, N>(0.0), Vec<f64, N>(0.0)});
+        for (int j = 1; j < radix; ++j) store<N>(to, s * j, {Vec<F, N>(F(0)), Vec<F, N>(F(0))});
         int l = 0;
         for (; l + 2 <= used; l += 2) {
-          generic_lanes<2, N>(plan, l, &first, sum, difference, to, 2 * N * s);
+          generic_lanes<2, F, N>(plan, l, &first, sum, difference, to, 2 * N * s);
         }
-        if (l < used) generic_lanes<1, N>(plan, l, &first, sum, difference, to, 2 * N * s);
+        if (l < used) generic_lanes<1, F, N>(plan, l, &first, sum, difference, to, 2 * N * s);
         for (int j = 1; p > 0 && j < radix; ++j) {
           store<N>(to, s * j, load<N>(to, s * j) * splat<N>(w, j - 1));
         }
@@ -420,9 +502,9 @@ void generic_pass(const FftPass& plan, const f64* in, f64* out, int used) {
       };
       int j = 1;
       for (; j + side_by_side <= half + 1; j += side_by_side) {
-        generic_outputs<side_by_side, N>(plan, first, sum, difference, j, put);
+        generic_outputs<side_by_side, F, N>(plan, first, sum, difference, j, put);
       }
-      for (; j <= half; ++j) generic_outputs<1, N>(plan, first, sum, difference, j, put);
+      for (; j <= half; ++j) generic_outputs<1, F, N>(plan, first, sum, difference, j, put);
     }
   }
 }
@@ -430,39 +512,18 @@ void generic_pass(const FftPass& plan, const f64* in, f64* out, int used) {
 // ---- a transform ------------------------------------------------------------------------------
 
 // From `in`, which may be `data`; returns the buffer in which the result stands.
-template <int N>
-f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch, int used) {
+template <class F, int N>
+F* run_passes(const FftLanePlan& plan, const F* in, F* data, F* scratch, int used) {
   for (int i = 0; i < plan.pass_count; ++i) {
     const FftPass& p = plan.passes[i];
-    switch (p.radix) {
-      case 2:
-        pass<2, N>(p, in, scratch);
-        break;
-      case 3:
-        pass<3, N>(p, in, scratch);
-        break;
-      case 4:
-        pass<4, N>(p, in, scratch);
-        break;
-      case 5:
-        pass<5, N>(p, in, scratch);
-        break;
-      case 7:
-        pass<7, N>(p, in, scratch);
-        break;
-      case 8:
-        pass<8, N>(p, in, scratch);
-        break;
-      case 11:
-        pass<11, N>(p, in, scratch);
-        break;
-      case 13:
-        pass<13, N>(p, in, scratch);
-        break;
-      default:
-        generic_pass<N>(p, in, scratch, used);
+    if (p.with_next) {
+      pass_pair<F, N>(p, plan.passes[++i], in, scratch);
+    } else if (has_butterfly(p.radix)) {
+      with_radix(p.radix, [&](auto r) { pass<decltype(r)::value, F, N>(p, in, scratch); });
+    } else {
+      generic_pass<F, N>(p, in, scratch, used);
     }
-    f64* result = scratch;
+    F* result = scratch;
     scratch = data;
     data = result;
     in = result;
@@ -470,30 +531,30 @@ f64* run_passes(const FftLanePlan& plan, const f64* in, f64* data, f64* scratch,
   return data;
 }
 
-template <int N>
+template <class F, int N>
 void transform(const FftLanePlan& plan, const void* in_bytes, void* data_bytes, void* scratch_bytes,
                int used) {
-  const f64* in = static_cast<const f64*>(in_bytes);
-  f64* data = static_cast<f64*>(data_bytes);
-  f64* scratch = static_cast<f64*>(scratch_bytes);
+  const F* in = static_cast<const F*>(in_bytes);
+  F* data = static_cast<F*>(data_bytes);
+  F* scratch = static_cast<F*>(scratch_bytes);
   if (!plan.convolution) {
-    run_passes<N>(plan, in, data, scratch, used);
+    run_passes<F, N>(plan, in, data, scratch, used);
     return;
   }
-  const f64* chirp = static_cast<const f64*>(plan.chirp);
-  const f64* spectrum = static_cast<const f64*>(plan.spectrum);
+  const F* chirp = static_cast<const F*>(plan.chirp);
+  const F* spectrum = static_cast<const F*>(plan.spectrum);
   for (i64 i = 0; i < plan.n; ++i) {
     store<N>(data, i, load<N>(in, i) * splat<N>(chirp, i));
   }
-  const Vec<f64, N> zero(0.0);
+  const Vec<F, N> zero(F(0));
   for (i64 i = plan.n; i < plan.block; ++i) store<N>(data, i, {zero, zero});
-  f64* result = run_passes<N>(*plan.convolution, data, data, scratch, used);
-  f64* other = result == data ? scratch : data;
+  F* result = run_passes<F, N>(*plan.convolution, data, data, scratch, used);
+  F* other = result == data ? scratch : data;
   for (i64 i = 0; i < plan.block; ++i) {
     store<N>(result, i, swapped(load<N>(result, i) * splat<N>(spectrum, i)));
   }
   // Two transforms: an even number of passes, so the result stands in `data` again.
-  f64* back = run_passes<N>(*plan.convolution, result, result, other, used);
+  F* back = run_passes<F, N>(*plan.convolution, result, result, other, used);
   for (i64 i = 0; i < plan.n; ++i) {
     store<N>(back, i, swapped(load<N>(back, i)) * splat<N>(chirp, i));
   }
@@ -518,34 +579,36 @@ bool neighbours(const FftMove& move, int g, i64 bytes) {
   return true;
 }
 
-template <class T, int N>
-void gather_group(const FftMove& move, char* const* base, int used, f64* block) {
+template <class T, class F, int N>
+void gather_group(const FftMove& move, char* const* base, int used, F* block) {
   using V = Vec<T, N>;
   constexpr i64 size = sizeof(T);
   const int swap = move.swap ? 1 : 0;
-  const Vec<f64, N> zero(0.0);
+  const Vec<F, N> zero(F(0));
   const bool pairs = move.form != FftForm::real;  // whether the array holds imaginary parts
   // Parts (real numbers of the array) of each lane, in order.
   const i64 parts = move.form == FftForm::complex ? 2 * move.count : move.count;
   const i64 elements = pairs ? (parts + 1) / 2 : parts;
   i64 done = 0;
   if (move.stride == (move.form == FftForm::complex ? 2 * size : size)) {
-    for (; done + N <= parts; done += N) {
+    // The last vectors may overlap those before.
+    for (; done < parts && parts >= N; done += N) {
+      const i64 at = done + N <= parts ? done : parts - N;
       V v[N];
 #pragma GCC unroll 16
       for (int l = 0; l < N; ++l) {
-        v[l] = V::load(base[l] + done * size);
-        __builtin_prefetch(base[l] + done * size + move.ahead, 0, 2);
+        v[l] = V::load(base[l] + at * size);
+        __builtin_prefetch(base[l] + at * size + move.ahead, 0, 2);
       }
       transpose(v);
       if (pairs) {
 #pragma GCC unroll 16
-        for (int i = 0; i < N; ++i) widen(v[i]).store(block + ((done + i) ^ swap) * N);
+        for (int i = 0; i < N; ++i) as<F>(v[i]).store(block + ((at + i) ^ swap) * N);
       } else {
 #pragma GCC unroll 16
         for (int i = 0; i < N; ++i) {
-          widen(v[i]).store(block + (2 * (done + i) + swap) * N);
-          zero.store(block + (2 * (done + i) + 1 - swap) * N);
+          as<F>(v[i]).store(block + (2 * (at + i) + swap) * N);
+          zero.store(block + (2 * (at + i) + 1 - swap) * N);
         }
       }
     }
@@ -553,17 +616,17 @@ void gather_group(const FftMove& move, char* const* base, int used, f64* block) 
   for (; done < parts; ++done) {
     const i64 offset = move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size
                                                      : done * move.stride;
-    f64* to = block + (pairs ? done ^ swap : 2 * done + swap) * N;
+    F* to = block + (pairs ? done ^ swap : 2 * done + swap) * N;
     if (used < N) zero.store(to);
-    for (int l = 0; l < used; ++l) to[l] = static_cast<f64>(load_scalar<T>(base[l] + offset));
+    for (int l = 0; l < used; ++l) to[l] = static_cast<F>(load_scalar<T>(base[l] + offset));
     if (!pairs) zero.store(block + (2 * done + 1 - swap) * N);
   }
   if (pairs && parts % 2 != 0) zero.store(block + (parts ^ swap) * N);
   for (i64 i = elements; i < move.n; ++i) store<N>(block, i, {zero, zero});
   if (move.conjugate && pairs) {
     for (i64 i = 0; i < elements; ++i) {
-      f64* imaginary = block + (2 * i + 1 - swap) * N;
-      (-Vec<f64, N>::load(imaginary)).store(imaginary);
+      F* imaginary = block + (2 * i + 1 - swap) * N;
+      (-Vec<F, N>::load(imaginary)).store(imaginary);
     }
   }
 }
@@ -587,19 +650,19 @@ struct Columns {
   }
 };
 
-template <class T, int N>
+template <class T, class F, int N>
 void gather(const FftMove& move, void* blocks) {
   using V = Vec<T, N>;
-  using C = Block<N>;
+  using C = Block<F, N>;
   const auto block = [&](int g) {
-    return reinterpret_cast<f64*>(static_cast<char*>(blocks) + g * move.pitch);
+    return reinterpret_cast<F*>(static_cast<char*>(blocks) + g * move.pitch);
   };
   const i64 item = move.form == FftForm::complex ? 2 * sizeof(T) : sizeof(T);
   const Columns<N> columns(move, item, [&](int g) {
-    gather_group<T, N>(move, move.base + g * N, move.used[g], block(g));
+    gather_group<T, F, N>(move, move.base + g * N, move.used[g], block(g));
   });
   if (columns.count == 0) return;
-  const Vec<f64, N> zero(0.0);
+  const Vec<F, N> zero(F(0));
   const i64 elements = move.form == FftForm::real_pairs ? (move.count + 1) / 2 : move.count;
   const i64 step = move.form == FftForm::real_pairs ? 2 * move.stride : move.stride;
   for (i64 i = 0; i < elements; ++i) {
@@ -610,11 +673,11 @@ void gather(const FftMove& move, void* blocks) {
         __builtin_prefetch(p + line + move.ahead, 0, 2);
       C z;
       if (move.form == FftForm::complex) {
-        z = load_interleaved<T, N>(p);
+        z = load_interleaved<F, N>(reinterpret_cast<const T*>(p));
       } else {
-        z = {widen(V::load(p)), zero};
+        z = {as<F>(V::load(p)), zero};
         if (move.form == FftForm::real_pairs && 2 * i + 1 < move.count) {
-          z.im = widen(V::load(p + move.stride));
+          z.im = as<F>(V::load(p + move.stride));
         }
       }
       if (move.conjugate) z.im = -z.im;
@@ -622,41 +685,42 @@ void gather(const FftMove& move, void* blocks) {
     }
   }
   for (int at = 0; at < columns.count; ++at) {
-    f64* to = block(columns.group[at]);
+    F* to = block(columns.group[at]);
     for (i64 i = elements; i < move.n; ++i) store<N>(to, i, {zero, zero});
   }
 }
 
 // Part i (2 k: real, 2 k + 1: imaginary) of a block as the array shall have it.
-template <int N>
-ARRAYX_HD Vec<f64, N> outgoing(const f64* block, i64 i, int swap, f64 even_scale, f64 odd_scale) {
-  using V = Vec<f64, N>;
-  return V::load(block + (i ^ swap) * N) * V(i % 2 != 0 ? odd_scale : even_scale);
+template <int N, class F>
+ARRAYX_HD Vec<F, N> outgoing(const F* block, i64 i, int swap, F scale) {
+  return Vec<F, N>::load(block + (i ^ swap) * N) * Vec<F, N>(scale);
 }
 
-template <class T, int N>
-void scatter_group(const FftMove& move, char* const* base, int used, const f64* block) {
+template <class T, class F, int N>
+void scatter_group(const FftMove& move, char* const* base, int used, const F* block) {
   using V = Vec<T, N>;
   constexpr i64 size = sizeof(T);
   const int swap = move.swap ? 1 : 0;
-  const f64 even_scale = move.scale;
-  const f64 odd_scale = move.conjugate ? -even_scale : even_scale;
+  const F even_scale = static_cast<F>(move.scale);
+  const F odd_scale = move.conjugate ? -even_scale : even_scale;
   const bool pairs = move.form != FftForm::real;
   const i64 parts = move.form == FftForm::complex ? 2 * move.count : move.count;
   i64 done = 0;
   if (move.stride == (move.form == FftForm::complex ? 2 * size : size)) {
-    for (; done + N <= parts; done += N) {
+    for (; done < parts && parts >= N; done += N) {
+      const i64 at = done + N <= parts ? done : parts - N;
       V v[N];
+      // Of complex numbers `at` is even; of others the two scales are one.
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) {
-        v[i] = narrow<T>(
-            outgoing<N>(block, pairs ? done + i : 2 * (done + i), swap, even_scale, odd_scale));
+        v[i] = as<T>(outgoing<N>(block, pairs ? at + i : 2 * (at + i), swap,
+                                 i % 2 != 0 ? odd_scale : even_scale));
       }
       transpose(v);
 #pragma GCC unroll 16
       for (int l = 0; l < N; ++l) {
-        if (l < used) v[l].store(base[l] + done * size);
-        __builtin_prefetch(base[l] + done * size + move.ahead, 1, 2);
+        if (l < used) v[l].store(base[l] + at * size);
+        __builtin_prefetch(base[l] + at * size + move.ahead, 1, 2);
       }
     }
   }
@@ -664,25 +728,25 @@ void scatter_group(const FftMove& move, char* const* base, int used, const f64* 
     const i64 offset = move.form == FftForm::complex ? done / 2 * move.stride + done % 2 * size
                                                      : done * move.stride;
     T lanes[N];
-    narrow<T>(outgoing<N>(block, pairs ? done : 2 * done, swap, even_scale, odd_scale))
-        .store(lanes);
+    const F scale = done % 2 != 0 ? odd_scale : even_scale;
+    as<T>(outgoing<N>(block, pairs ? done : 2 * done, swap, scale)).store(lanes);
     for (int l = 0; l < used; ++l) __builtin_memcpy(base[l] + offset, &lanes[l], size);
   }
 }
 
-template <class T, int N>
+template <class T, class F, int N>
 void scatter(const FftMove& move, const void* blocks) {
-  using C = Block<N>;
+  using C = Block<F, N>;
   const auto block = [&](int g) {
-    return reinterpret_cast<const f64*>(static_cast<const char*>(blocks) + g * move.pitch);
+    return reinterpret_cast<const F*>(static_cast<const char*>(blocks) + g * move.pitch);
   };
   const i64 item = move.form == FftForm::complex ? 2 * sizeof(T) : sizeof(T);
   const Columns<N> columns(move, item, [&](int g) {
-    scatter_group<T, N>(move, move.base + g * N, move.used[g], block(g));
+    scatter_group<T, F, N>(move, move.base + g * N, move.used[g], block(g));
   });
   const int swap = move.swap ? 1 : 0;
-  const f64 even_scale = move.scale;
-  const f64 odd_scale = move.conjugate ? -even_scale : even_scale;
+  const F even_scale = static_cast<F>(move.scale);
+  const F odd_scale = move.conjugate ? -even_scale : even_scale;
   const i64 step = move.form == FftForm::real_pairs ? 2 * move.stride : move.stride;
   const i64 elements = move.form == FftForm::real_pairs ? move.count / 2 : move.count;
   for (i64 i = 0; i < elements; ++i) {
@@ -691,26 +755,26 @@ void scatter(const FftMove& move, const void* blocks) {
       char* p = move.base[g * N] + i * step;
       for (i64 line = 0; line < N * item; line += 64)
         __builtin_prefetch(p + line + move.ahead, 1, 2);
-      const C z{outgoing<N>(block(g), 2 * i, swap, even_scale, odd_scale),
-                outgoing<N>(block(g), 2 * i + 1, swap, even_scale, odd_scale)};
+      const C z{outgoing<N>(block(g), 2 * i, swap, even_scale),
+                outgoing<N>(block(g), 2 * i + 1, swap, odd_scale)};
       if (move.form == FftForm::complex) {
-        store_interleaved<T, N>(p, z);
+        store_interleaved<T, N>(reinterpret_cast<T*>(p), z);
       } else {
-        narrow<T>(z.re).store(p);
-        if (move.form == FftForm::real_pairs) narrow<T>(z.im).store(p + move.stride);
+        as<T>(z.re).store(p);
+        if (move.form == FftForm::real_pairs) as<T>(z.im).store(p + move.stride);
       }
     }
   }
 }
 
-template <int N>
+template <class F, int N>
 void twist(const void* block_bytes, std::int64_t n1, int columns, const void* outer_table,
            const void* inner_table, void* out_bytes, std::int64_t pitch) {
-  using V = Vec<f64, N>;
-  using C = Block<N>;
-  const f64* block = static_cast<const f64*>(block_bytes);
-  const f64* outer = static_cast<const f64*>(outer_table);
-  const f64* inner = static_cast<const f64*>(inner_table);
+  using V = Vec<F, N>;
+  using C = Block<F, N>;
+  const F* block = static_cast<const F*>(block_bytes);
+  const F* outer = static_cast<const F*>(outer_table);
+  const F* inner = static_cast<const F*>(inner_table);
   for (i64 k = 0; k < n1; k += N) {
     V re[N], im[N];
     for (int r = 0; r < N; ++r) {
@@ -720,12 +784,12 @@ void twist(const void* block_bytes, std::int64_t n1, int columns, const void* ou
         re[r] = z.re;
         im[r] = z.im;
       } else {
-        re[r] = im[r] = V(0.0);
+        re[r] = im[r] = V(F(0));
       }
     }
     transpose(re);
     transpose(im);
-    f64* out = reinterpret_cast<f64*>(static_cast<char*>(out_bytes) + k / N * pitch);
+    F* out = reinterpret_cast<F*>(static_cast<char*>(out_bytes) + k / N * pitch);
     for (int l = 0; l < columns; ++l) store<N>(out, l, {re[l], im[l]});
   }
 }
@@ -757,12 +821,12 @@ ARRAYX_HD void real_before_pair(Complex<V> a, Complex<V> b, Complex<V> w, Comple
           mul_add(-odd.re, w.im, mul_add(odd.im, w.re, even.re))};
 }
 
-template <int N>
+template <class F, int N>
 void real_after(void* block_bytes, std::int64_t h, const void* table) {
-  using C = Block<N>;
-  f64* block = static_cast<f64*>(block_bytes);
-  const f64* twiddles = static_cast<const f64*>(table);
-  const Vec<f64, N> zero(0.0);
+  using C = Block<F, N>;
+  F* block = static_cast<F*>(block_bytes);
+  const F* twiddles = static_cast<const F*>(table);
+  const Vec<F, N> zero(F(0));
   const C first = load<N>(block, 0);
   store<N>(block, 0, {first.re + first.im, zero});
   store<N>(block, h, {first.re - first.im, zero});
@@ -774,11 +838,11 @@ void real_after(void* block_bytes, std::int64_t h, const void* table) {
   }
 }
 
-template <int N>
+template <class F, int N>
 void real_before(void* block_bytes, std::int64_t h, const void* table) {
-  using C = Block<N>;
-  f64* block = static_cast<f64*>(block_bytes);
-  const f64* twiddles = static_cast<const f64*>(table);
+  using C = Block<F, N>;
+  F* block = static_cast<F*>(block_bytes);
+  const F* twiddles = static_cast<const F*>(table);
   const C first = load<N>(block, 0), last = load<N>(block, h);
   store<N>(block, 0, {first.re - last.re, first.re + last.re});
   for (i64 k = 1; 2 * k <= h; ++k) {
@@ -789,11 +853,11 @@ void real_before(void* block_bytes, std::int64_t h, const void* table) {
   }
 }
 
-template <int N>
+template <class F, int N>
 void hermitian(void* block_bytes, std::int64_t n) {
-  using C = Block<N>;
-  f64* block = static_cast<f64*>(block_bytes);
-  const Vec<f64, N> zero(0.0);
+  using C = Block<F, N>;
+  F* block = static_cast<F*>(block_bytes);
+  const Vec<F, N> zero(F(0));
   store<N>(block, 0, {zero, load<N>(block, 0).re});
   if (n % 2 == 0) store<N>(block, n / 2, {zero, load<N>(block, n / 2).re});
   for (i64 k = 1; 2 * k < n; ++k) {
@@ -804,21 +868,21 @@ void hermitian(void* block_bytes, std::int64_t n) {
 }
 
 // Element i of complex numbers of an array, and back.
-template <class T>
-ARRAYX_HD Complex<f64> load_one(const T* p, i64 i) {
+template <class F, class T>
+ARRAYX_HD Complex<F> load_one(const T* p, i64 i) {
   T z[2];
   __builtin_memcpy(z, p + 2 * i, sizeof z);
-  return {static_cast<f64>(z[0]), static_cast<f64>(z[1])};
+  return {static_cast<F>(z[0]), static_cast<F>(z[1])};
 }
-template <class T>
-ARRAYX_HD void store_one(T* p, i64 i, Complex<f64> value) {
+template <class T, class F>
+ARRAYX_HD void store_one(T* p, i64 i, Complex<F> value) {
   const T z[2] = {static_cast<T>(value.re), static_cast<T>(value.im)};
   __builtin_memcpy(p + 2 * i, z, sizeof z);
 }
 
 // Pairs k and h - k from first on: vectors of them, the second of each pair reversed, then singles.
-template <int N, class In, class Out, class Pair>
-ARRAYX_HD void for_pairs(const In* in, Out* out, i64 h, const f64* twiddles, i64 first, i64 last,
+template <int N, class In, class Out, class F, class Pair>
+ARRAYX_HD void for_pairs(const In* in, Out* out, i64 h, const F* twiddles, i64 first, i64 last,
                          bool conjugate_in, bool conjugate_out, Pair pair) {
   using I = typename MakeIndices<N>::type;
   const auto one = [&](auto a, auto b, auto w, auto& low, auto& high)
@@ -833,99 +897,101 @@ ARRAYX_HD void for_pairs(const In* in, Out* out, i64 h, const f64* twiddles, i64
                            high = conj(high);
                          }
                        };
-  const auto reverse = [](Block<N> z) __attribute__((always_inline)) {
-    return Block<N>{reversed(z.re, I{}), reversed(z.im, I{})};
+  const auto reverse = [](Block<F, N> z) __attribute__((always_inline)) {
+    return Block<F, N>{reversed(z.re, I{}), reversed(z.im, I{})};
   };
   i64 k = first;
   // The two vectors of a pair must not meet in the middle.
   for (; k + N <= last && k + N <= h - k - N + 1; k += N) {
     const i64 mirror = h - k - N + 1;
-    Block<N> low, high;
-    one(load_interleaved<In, N>(in + 2 * k), reverse(load_interleaved<In, N>(in + 2 * mirror)),
-        load_interleaved<f64, N>(twiddles + 2 * k), low, high);
+    Block<F, N> low, high;
+    one(load_interleaved<F, N>(in + 2 * k), reverse(load_interleaved<F, N>(in + 2 * mirror)),
+        load_interleaved<F, N>(twiddles + 2 * k), low, high);
     store_interleaved<Out, N>(out + 2 * k, low);
     store_interleaved<Out, N>(out + 2 * mirror, reverse(high));
   }
   for (; k < last; ++k) {
-    Complex<f64> low, high;
-    one(load_one(in, k), load_one(in, h - k), load_one(twiddles, k), low, high);
+    Complex<F> low, high;
+    one(load_one<F>(in, k), load_one<F>(in, h - k), load_one<F>(twiddles, k), low, high);
     store_one(out, k, low);
     store_one(out, h - k, high);
   }
 }
 
-template <class T, int N>
+template <class T, class F, int N>
 void real_after_long(const void* in_bytes, void* out_bytes, std::int64_t h, const void* twiddles,
                      std::int64_t first, std::int64_t last, bool conjugate) {
-  const f64* in = static_cast<const f64*>(in_bytes);
+  const F* in = static_cast<const F*>(in_bytes);
   T* out = static_cast<T*>(out_bytes);
   if (first == 0) {
-    const Complex<f64> z = load_one(in, 0);
-    store_one(out, 0, {z.re + z.im, 0.0});
-    store_one(out, h, {z.re - z.im, 0.0});
+    const Complex<F> z = load_one<F>(in, 0);
+    store_one(out, 0, Complex<F>{z.re + z.im, F(0)});
+    store_one(out, h, Complex<F>{z.re - z.im, F(0)});
     first = 1;
   }
-  for_pairs<N>(in, out, h, static_cast<const f64*>(twiddles), first, last, false, conjugate,
+  for_pairs<N>(in, out, h, static_cast<const F*>(twiddles), first, last, false, conjugate,
                [](auto a, auto b, auto w, auto& low, auto& high)
                    __attribute__((always_inline)) { real_after_pair(a, b, w, low, high); });
 }
 
-template <class T, int N>
+template <class T, class F, int N>
 void real_before_long(const void* in_bytes, void* out_bytes, std::int64_t h, const void* twiddles,
                       std::int64_t first, std::int64_t last, bool conjugate) {
   const T* in = static_cast<const T*>(in_bytes);
-  f64* out = static_cast<f64*>(out_bytes);
+  F* out = static_cast<F*>(out_bytes);
   if (first == 0) {
-    const f64 a = load_one(in, 0).re, b = load_one(in, h).re;
-    store_one(out, 0, {a - b, a + b});
+    const F a = load_one<F>(in, 0).re, b = load_one<F>(in, h).re;
+    store_one(out, 0, Complex<F>{a - b, a + b});
     first = 1;
   }
-  for_pairs<N>(in, out, h, static_cast<const f64*>(twiddles), first, last, conjugate, false,
+  for_pairs<N>(in, out, h, static_cast<const F*>(twiddles), first, last, conjugate, false,
                [](auto a, auto b, auto w, auto& low, auto& high)
                    __attribute__((always_inline)) { real_before_pair(a, b, w, low, high); });
 }
 
-template <class In, class Out, int N>
+template <class In, class Out, class F, int N>
 void multiply(const void* in_bytes, const void* factor_bytes, void* out_bytes, std::int64_t n,
               bool swap_in, bool swap_out, double scale) {
   const In* in = static_cast<const In*>(in_bytes);
-  const f64* factors = static_cast<const f64*>(factor_bytes);
+  const F* factors = static_cast<const F*>(factor_bytes);
   Out* out = static_cast<Out*>(out_bytes);
   const auto product = [=](auto z, auto f) __attribute__((always_inline)) {
     using W = decltype(z.re);
     if (swap_in) z = swapped(z);
     z = z * f;
-    z = {z.re * W(scale), z.im * W(scale)};
+    z = {z.re * W(F(scale)), z.im * W(F(scale))};
     return swap_out ? swapped(z) : z;
   };
   i64 i = 0;
   for (; i + N <= n; i += N) {
-    store_interleaved<Out, N>(out + 2 * i, product(load_interleaved<In, N>(in + 2 * i),
-                                                   load_interleaved<f64, N>(factors + 2 * i)));
+    store_interleaved<Out, N>(out + 2 * i, product(load_interleaved<F, N>(in + 2 * i),
+                                                   load_interleaved<F, N>(factors + 2 * i)));
   }
-  for (; i < n; ++i) store_one(out, i, product(load_one(in, i), load_one(factors, i)));
+  for (; i < n; ++i) {
+    store_one(out, i, product(load_one<F>(in, i), load_one<F>(factors, i)));
+  }
 }
 
-template <class T>
+template <class T, class F>
 constexpr FftKernels make_kernels() {
-  constexpr int N = ops::vector_bytes / sizeof(f64);
+  constexpr int N = ops::vector_bytes / sizeof(F);
   return {N,
           sizeof(T),
-          &transform<N>,
-          &twist<N>,
-          &real_after<N>,
-          &real_before<N>,
-          &hermitian<N>,
-          &gather<T, N>,
-          &scatter<T, N>,
-          &real_after_long<T, N>,
-          &real_before_long<T, N>,
-          &multiply<T, f64, N>,
-          &multiply<f64, T, N>};
+          &transform<F, N>,
+          &twist<F, N>,
+          &real_after<F, N>,
+          &real_before<F, N>,
+          &hermitian<F, N>,
+          &gather<T, F, N>,
+          &scatter<T, F, N>,
+          &real_after_long<T, F, N>,
+          &real_before_long<T, F, N>,
+          &multiply<T, F, F, N>,
+          &multiply<F, T, F, N>};
 }
 
-constexpr FftKernels float32_kernels = make_kernels<f32>();
-constexpr FftKernels float64_kernels = make_kernels<f64>();
+constexpr FftKernels float32_kernels = make_kernels<f32, f64>();
+constexpr FftKernels float64_kernels = make_kernels<f64, f64>();
 
 }  // namespace
 

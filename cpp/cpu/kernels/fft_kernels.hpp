@@ -25,6 +25,7 @@ struct FftPass {
   // each, for each k from 1 to radix / 2.
   const void* roots;
   const void* matrix;
+  bool with_next;  // done together with the next pass, both with butterflies of their own
 };
 constexpr std::int64_t generic_row(int radix) {
   return (radix / 2 + 7) / 8 * 8;
@@ -32,6 +33,7 @@ constexpr std::int64_t generic_row(int radix) {
 
 // The largest radix a pass may have. Those without a butterfly of their own are odd.
 inline constexpr int max_fft_radix = 397;
+inline constexpr int max_butterfly = 13;
 constexpr bool has_butterfly(std::int64_t radix) {
   return radix == 2 || radix == 3 || radix == 4 || radix == 5 || radix == 7 || radix == 8 ||
          radix == 11 || radix == 13;
