@@ -353,7 +353,7 @@ void fill_matmul(KernelTable& table) {
   put(DType::float64, &matmul<f64, 1>);
   put(DType::complex64, &matmul<f32, 2>);
   put(DType::complex128, &matmul<f64, 2>);
-  table.multiplies_large = ops::vector_bytes >= 32;  // narrower tiles are memory's
+  table.multiplies_large = ops::vector_bytes >= 32;  // narrower tiles load more than they add
   table.dots[0] = &dots<f32>;
   table.dots[1] = &dots<f64>;
 }
