@@ -114,15 +114,18 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
     }
   } else {
     using C = Casting<From, To>;
-    constexpr int together = 4;  // as in vector_loop of elementwise_loops.hpp
     i64 i = 0;
-    for (; i + together * C::lanes <= n; i += together * C::lanes) {
-      fetch<together * C::lanes * sizeof(B)>(q + i * sizeof(B) + 8 * line_bytes);
-      typename C::VB r[together];
-      ARRAYX_UNROLL
-      for (int k = 0; k < together; ++k) r[k] = C::at(p, i + k * C::lanes);
-      ARRAYX_UNROLL
-      for (int k = 0; k < together; ++k) r[k].store(q + (i + k * C::lanes) * sizeof(B));
+    // Several at once, as in vector_loop of elementwise_loops.hpp, but for narrow results.
+    if constexpr (2 * sizeof(typename C::VB) >= ops::vector_bytes) {
+      constexpr int together = 4;
+      for (; i + together * C::lanes <= n; i += together * C::lanes) {
+        fetch<together * C::lanes * sizeof(B)>(q + i * sizeof(B) + 8 * line_bytes);
+        typename C::VB r[together];
+        ARRAYX_UNROLL
+        for (int k = 0; k < together; ++k) r[k] = C::at(p, i + k * C::lanes);
+        ARRAYX_UNROLL
+        for (int k = 0; k < together; ++k) r[k].store(q + (i + k * C::lanes) * sizeof(B));
+      }
     }
     for (; i + C::lanes <= n; i += C::lanes) C::at(p, i).store(q + i * sizeof(B));
     if (i < n) C::few(p, q, i, n - i);
