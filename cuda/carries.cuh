@@ -19,9 +19,14 @@ inline constexpr int most_tile_bits = 30;
 // memory is read on its word.
 // Blocks get tiles in their order by the counter, and tell a tile's total without waiting for later
 // ones: whom a block waits for is running, however many blocks the device has room for.
+// Of few lines beside each other tiles are many for the time that they take, and waiting for the
+// last totals of group after group would take most of it. There a warp for each line does nothing
+// but read the totals and answer each of them by what stands before its tile, in its place: there
+// is one message each way.
 struct Carries {
   u64* words = nullptr;  // zero at first
-  u32* turn = nullptr;   // how many tiles of all lines have been given to blocks
+  // How many tiles of all lines have been given to blocks; behind it, how many blocks have begun.
+  u32* turn = nullptr;
   i64 line_words = 0;
   i64 level[most_tile_bits / 3] = {};  // where the tiles, groups, groups of groups … begin
   int levels = 0;                      // of them that have more than one member
@@ -36,7 +41,7 @@ inline Carries carries_of(std::int64_t lines, std::int64_t tiles, int group_log2
     c.line_words += n * std::max(item_bytes / 4, 1);
   }
   c.line_words += c.line_words % 2;  // they are read in pairs
-  // And a counter.
+  // And two counters.
   const auto bytes = static_cast<std::size_t>(lines * c.line_words + 1) * sizeof(u64);
   memory.emplace(bytes);
   c.words = memory->as<u64>();
@@ -118,40 +123,53 @@ __device__ __forceinline__ A before_in_groups(A item, int at) {
 template <class A>
 inline constexpr int words_of = (sizeof(A) + 3) / 4;
 
+// What a word that has been told is.
+inline constexpr u32 is_total = 1, is_answer = 2;
+
 template <class A>
-__device__ __forceinline__ void publish(u64* at, A total) {
+__device__ __forceinline__ void publish(u64* at, A total, u32 what = is_total) {
   u32 value[words_of<A>] = {};
   memcpy(value, &total, sizeof total);
 #pragma unroll
   for (int w = 0; w < words_of<A>; ++w) {
-    const u64 flagged = u64{1} << 32 | value[w];
+    const u64 flagged = u64{what} << 32 | value[w];
     asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(at + w), "l"(flagged) : "memory");
   }
 }
-// Whether it was there.
-template <class A>
-__device__ __forceinline__ bool read_published(const u64* at, A& total) {
-  u64 flagged[words_of<A>];
-  if constexpr (words_of<A> == 1) {
+
+template <int Words>
+__device__ __forceinline__ void read_words(const u64* at, u64* flagged) {
+  if constexpr (Words == 1) {
     asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(flagged[0]) : "l"(at) : "memory");
   } else {
 #pragma unroll
-    for (int w = 0; w < words_of<A>; w += 2) {
+    for (int w = 0; w < Words; w += 2) {
       asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];"
                    : "=l"(flagged[w]), "=l"(flagged[w + 1])
                    : "l"(at + w)
                    : "memory");
     }
   }
+}
+// Whether what was read has been told.
+template <class A>
+__device__ __forceinline__ bool has_been_told(const u64* flagged, A& total, u32 what) {
   bool ready = true;
   u32 value[words_of<A>];
 #pragma unroll
   for (int w = 0; w < words_of<A>; ++w) {
     value[w] = static_cast<u32>(flagged[w]);
-    ready &= (flagged[w] >> 32) != 0;
+    ready &= (flagged[w] >> 32) == what;
   }
   memcpy(&total, value, sizeof total);
   return ready;
+}
+// Whether it was there.
+template <class A>
+__device__ __forceinline__ bool read_published(const u64* at, A& total, u32 what = is_total) {
+  u64 flagged[words_of<A>];
+  read_words<words_of<A>>(at, flagged);
+  return has_been_told(flagged, total, what);
 }
 
 // Where the total of the tile, or of its group of a level, is told.
@@ -236,6 +254,26 @@ __device__ __forceinline__ void hear(const Carries& carries, u32 first_line, u32
   }
 }
 
+// Where the total of a tile is told, and answered by what stands before the tile. There is one
+// level of totals then.
+template <class A>
+__device__ __forceinline__ u64* question(const Carries& carries, u32 line, u32 tile) {
+  return carries.words + line * carries.line_words + i64(tile) * words_of<A>;
+}
+
+// Waits for what stands before a tile in each of the lines, and puts it into their places of the
+// table: the work of a whole thread block, which has to meet before it reads the table.
+template <class A>
+__device__ __forceinline__ void hear_answers(const Carries& carries, u32 first_line, int lines,
+                                             u32 tile, A* table) {
+  if (static_cast<int>(threadIdx.x) >= lines) return;
+  const u64* const at = question<A>(carries, first_line + threadIdx.x, tile);
+  A before;
+  while (!read_published(at, before, is_answer)) {
+  }
+  table[threadIdx.x] = before;
+}
+
 // What stands before a tile of a line, from the line's entries of the table.
 template <class Op, class A>
 __device__ __forceinline__ Running<Op, A> before_tile(u32 tile, const A* table, int lines_log2) {
@@ -254,6 +292,76 @@ __device__ __forceinline__ void walk_on(u32 tile, A total, A* table, int lines_l
   int bit = 0;
   for (; tile >> bit & 1; ++bit) total = Op::combine(table[bit << lines_log2], total);
   table[bit << lines_log2] = total;
+}
+
+// Answers all questions about a line, the first ones first: the work of a warp, with Each tiles to
+// a thread at a time. An answer waits for no total that it is not made of. What is asked next is
+// read while what has been asked is answered.
+template <class Op, int Each, class A>
+__device__ __forceinline__ void answer(const Carries& carries, u32 line, u32 tiles, A* table) {
+  static_assert(Each == 4 || Each == 8);
+  constexpr int pairs = Each / 2;
+  const int lane = threadIdx.x % warp_size;
+  const auto place = [&](u32 first) { return question<A>(carries, line, first + lane * Each); };
+  const auto asked_from = [&](u32 first) {
+    return static_cast<int>(min(u32{Each}, tiles - min(tiles, first + lane * Each)));
+  };
+  u64 words[Each * words_of<A>];
+  const auto read = [&](const u64* at, int begin, int end) {
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      constexpr int each = words_of<A>;
+      if (i >= begin && i < end) read_words<each>(at + i * each, words + i * each);
+    }
+  };
+  read(place(0), 0, asked_from(0));
+  for (u32 first = 0, step = 0; first < tiles; first += warp_size * Each, ++step) {
+    const int asked = asked_from(first);
+    u64* const at = place(first);
+    const Running<Op, A> outside = before_tile<Op>(step, table, 0);
+    A item[Each] = {}, all{};
+    int told = 0, answered = 0;  // of the thread's tiles
+    for (;;) {
+#pragma unroll
+      for (int i = 0; i < Each; ++i) {
+        if (told != i) continue;
+        if (i >= asked || has_been_told(words + i * words_of<A>, item[i], is_total)) ++told;
+      }
+      const unsigned waiting = __ballot_sync(whole_warp, told < Each);
+      const int open = waiting == 0 ? warp_size : __ffs(static_cast<int>(waiting)) - 1;
+      const int answers = lane < open ? asked : lane == open ? min(told, asked) : 0;
+      const bool ends = open == warp_size;
+      if (ends) {
+        const u32 next = first + warp_size * Each;
+        read(place(next), 0, asked_from(next));
+      } else {
+        read(at, told, asked);
+      }
+      if (!ends && !__any_sync(whole_warp, answers > answered)) continue;
+      A two[pairs];
+#pragma unroll
+      for (int i = 0; i < pairs; ++i) two[i] = Op::combine(item[2 * i], item[2 * i + 1]);
+      const A four = Op::combine(two[0], two[1]);
+      A mine = four;
+      if constexpr (Each == 8) mine = Op::combine(four, Op::combine(two[2], two[3]));
+      const Blocks<Op, A> blocks(mine, 5);
+      all = blocks.total;
+      const Running<Op, A> whole = blocks.after(outside, 0, 5);
+#pragma unroll
+      for (int i = 0; i < Each; ++i) {
+        Running<Op, A> before = whole;
+        if (i & 4) before.then(four);
+        if (i & 2) before.then(two[i / 4 * 2]);
+        if (i & 1) before.then(item[i - 1]);
+        if (i >= answered && i < answers) publish(at + i * words_of<A>, before.value, is_answer);
+      }
+      answered = answers;
+      if (ends) break;
+    }
+    __syncwarp();
+    if (lane == 0) walk_on<Op>(step, all, table, 0);
+    __syncwarp();
+  }
 }
 
 }  // namespace arrayx::cuda

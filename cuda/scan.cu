@@ -44,13 +44,18 @@ constexpr int narrow_steps = 8, least_narrow = 65;
 constexpr int resident_narrow_walks = 4;
 // Tiles of a block that wait for what stands before them.
 constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2;
-// Few lines beside each other, which packs go across: at most so many in a tile.
-constexpr int band_lines_log2 = 4, band_bytes = 256;
-constexpr int resident_bands = 3;
-// Shared memory of their block: what is allotted to the most lines, and the rest at most.
-constexpr int most_band_bytes =
-    kept_bands * packs_of_thread * pack_bytes * (warp_size << band_lines_log2);
-constexpr int band_table_bytes = 20 << 10;
+// Few lines beside each other, which packs go across: at most so many bytes of them in a tile.
+constexpr int band_bytes = 128;
+constexpr int resident_bands(int itemsize) {
+  return itemsize > 4 ? 3 : 2;
+}
+// Blocks that only answer the others are about one of so many: warps that answer are slow beside
+// each other. If all their warps do not answer for all lines then, there are more, but at most one
+// to so many multiprocessors.
+constexpr int blocks_answered = 32, least_multiprocessors = 4;
+// Tiles of a line that each of their threads has.
+template <class A>
+constexpr int answers_of_thread = sizeof(A) > 4 ? 4 : 8;
 
 // Dtypes that the kernels convert to `to` as they read.
 constexpr bool is_converted(DType from, DType to) {
@@ -75,6 +80,10 @@ struct ScanLoop {
   Divisor inner;
   int lines_log2;      // of a tile
   int row_packs_log2;  // of lines that share a tile
+  // Of lines beside each other: blocks that answer the others, and for how many lines each of them
+  // does; where packs go across the lines, how many a tile has, and tiles beside each other.
+  u32 answering, lines_answered;
+  Divisor together, beside;
   bool converts;
   int in_size;     // of an element of in
   int upper_bits;  // of an element of out that a signed one of in has not
@@ -91,6 +100,26 @@ __device__ __forceinline__ i64 locate_line(const ScanLoop& loop, u32 line, int s
     line = next;
   }
   return offset + line * loop.dim[loop.dims - 1].stride[side];
+}
+
+// Memory that is read once and written once is the first to leave the L2 cache.
+template <class P>
+__device__ __forceinline__ P load_once(const char* p) {
+  if constexpr (sizeof(P) == pack_bytes) {
+    const uint4 words = __ldcs(reinterpret_cast<const uint4*>(p));
+    P x;
+    memcpy(&x, &words, sizeof x);
+    return x;
+  } else {
+    return *reinterpret_cast<const P*>(p);
+  }
+}
+template <class P>
+__device__ __forceinline__ void store_once(char* p, const P& x) {
+  static_assert(sizeof(P) == pack_bytes);
+  uint4 words;
+  memcpy(&words, &x, sizeof x);
+  __stcs(reinterpret_cast<uint4*>(p), words);
 }
 
 template <class A>
@@ -239,7 +268,8 @@ struct KeptTiles {
 // Passes the tiles of longer lines through blocks that ask for them. A block tells the total of a
 // tile, and keeps the tile until it has some more: the totals that stand before it should have
 // arrived then. It asks for the next one when it has heard what it waited for: no other block waits
-// for a tile that was given to one that waits itself.
+// for a tile that was given to one that waits itself. A tile that is kept late stays in registers
+// until then, and takes the place of the one that has waited.
 template <class Tile>
 __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& tile) {
   constexpr int kept = Tile::kept_tiles;
@@ -247,16 +277,24 @@ __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& til
   u32 turns[kept];
 #pragma unroll
   for (u32& turn : turns) turn = no_tile;
+  typename Tile::Items x;
   if (threadIdx.x == 0) next = atomicAdd(loop.carries.turn, 1);
   for (int slot = 0;;) {
     __syncthreads();
     const u32 turn = next;
-    if (turn < loop.turns) {
-      typename Tile::Items x = {};
-      tile.read(turn, x);
-      tile.scan(turn, slot, x);
+    const auto begin = [&](typename Tile::Items& items) {
+      tile.read(turn, items);
+      tile.scan(turn, slot, items);
       __syncthreads();
       tile.tell(turn, slot);
+    };
+    if (turn < loop.turns) {
+      if constexpr (Tile::keeps_late) {
+        begin(x);
+      } else {
+        typename Tile::Items soon_kept = {};
+        begin(soon_kept);
+      }
     }
 #pragma unroll
     for (int i = 1; i < kept; ++i) turns[i - 1] = turns[i];
@@ -268,7 +306,25 @@ __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& til
     __syncthreads();
     if (threadIdx.x == 0 && turn < loop.turns) next = atomicAdd(loop.carries.turn, 1);
     if (finishes) tile.finish(turns[0], slot);
+    if constexpr (Tile::keeps_late) tile.keep(x);
   }
+}
+
+// Whether the block is one of those that answer the others, which it has done then, a warp for each
+// line. The first ones to begin are: the others wait for nobody who is not running.
+template <class Op, class A>
+__device__ __forceinline__ bool answers_others(const ScanLoop& loop, A* table) {
+  if (loop.answering == 0) return false;
+  __shared__ u32 number;
+  if (threadIdx.x == 0) number = atomicAdd(loop.carries.turn + 1, 1);
+  __syncthreads();
+  if (number >= loop.answering) return false;
+  const u32 warp = threadIdx.x / warp_size, line = number * loop.lines_answered + warp;
+  if (warp < loop.lines_answered && line < loop.lines) {
+    answer<Op, answers_of_thread<A>>(loop.carries, line, loop.turns / loop.inner.divisor,
+                                     table + warp * most_tile_bits);
+  }
+  return true;
 }
 
 // A part, of which there are so many elements.
@@ -410,6 +466,7 @@ struct LineTile {
   static constexpr int E = elements_of_pack(sizeof(A)), warp_packs = warp_size * packs_of_thread;
   static constexpr int row_bits = row_log2 - packs_of_thread_log2;  // of the parts of a row
   static constexpr int kept_tiles = kept_lines;
+  static constexpr bool keeps_late = false;
   using Items = Part<A>;
   using Kept = Pack<A, E>;
   const ScanLoop& loop;
@@ -563,6 +620,7 @@ template <class Op, class A>
 struct ColumnTile {
   static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
   static constexpr int kept_tiles = kept_columns;
+  static constexpr bool keeps_late = false;
   using Items = Part<A>;
   const ScanLoop& loop;
   ColumnPlace at;
@@ -604,12 +662,23 @@ struct ColumnTile {
   __device__ __forceinline__ void tell(u32 turn, int slot) const {
     u32 tile;
     const u32 line = first_line(turn, tile) + at.turned_line;
+    if (loop.answering > 0) {
+      const A total = blocks(slot).total;
+      if (at.turned_part == 0 && line < loop.lines) {
+        publish(question<A>(loop.carries, line, tile), total);
+      }
+      return;
+    }
     const bool speaks = at.turned_part < 1 << column_group_log2 && line < loop.lines;
     cuda::tell<Op, column_group_log2>(loop.carries, line, speaks, tile, blocks(slot).total);
   }
   __device__ __forceinline__ void hear(u32 turn) const {
     u32 tile;
     const u32 first = first_line(turn, tile);
+    if (loop.answering > 0) {
+      const int lines = static_cast<int>(min(1u << loop.lines_log2, loop.lines - first));
+      return hear_answers(loop.carries, first, lines, tile, table);
+    }
     // So many totals at once as a thread has when there are 2^15 tiles.
     constexpr int at_once = sizeof(A) > 8 ? 2 : sizeof(A) > 4 ? 3 : 5;
     cuda::hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2,
@@ -618,7 +687,9 @@ struct ColumnTile {
   __device__ __forceinline__ void finish(u32 turn, int slot) const {
     u32 tile;
     first_line(turn, tile);
-    scan_parts(slot, before_tile<Op>(tile, table + at.turned_line, loop.lines_log2));
+    A* const own = table + at.turned_line;
+    scan_parts(slot, loop.answering > 0 ? Running<Op, A>(*own, tile > 0)
+                                        : before_tile<Op>(tile, own, loop.lines_log2));
     __syncthreads();
     Part<A> x;
     kept.get(slot, x);
@@ -850,6 +921,7 @@ __global__ void __launch_bounds__(block_threads,
   __shared__ __align__(16) unsigned char part_bytes[(kept_columns + 2) * slots * sizeof(A)];
   __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * column_bytes];
   A* const parts = reinterpret_cast<A*>(part_bytes);
+  if (answers_others<Op>(loop, parts)) return;
   pass_tiles(loop, ColumnTile<Op, A>{loop,
                                      ColumnPlace(loop.lines_log2),
                                      {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
@@ -863,16 +935,20 @@ __global__ void __launch_bounds__(block_threads,
 // ---- few lines beside each other ----------------------------------------------------------------
 
 // A thread has a part of each of the lines that one pack goes across; 32 parts make a tile. A warp
-// has the totals of all parts of as many lines.
+// has the totals of all parts of as many lines. Short rows are written by neighbouring threads:
+// what these exchange for that goes through the kept tile.
 template <class Op, class A>
 struct BandTile {
   static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
   static constexpr int across = pack_bytes / sizeof(A);  // lines of a pack
   static constexpr int kept_tiles = kept_bands;
+  static constexpr bool keeps_late = true;
   static constexpr int pitch = warp_size + 1;  // of a line's parts
   static constexpr int row_bits = row_log2 - packs_of_thread_log2;
-  static constexpr int most_threads = warp_size * (1 << band_lines_log2) / across;
-  using Items = A[each][across];
+  static constexpr int most_threads = warp_size * band_bytes / pack_bytes;
+  struct Items {
+    A row[each][across];
+  };
   using Across = Pack<A, across>;
   const ScanLoop& loop;
   Across* kept;
@@ -881,90 +957,117 @@ struct BandTile {
   A* before;  // … before that
   A* table;
 
-  __device__ __forceinline__ int slots() const { return pitch << loop.lines_log2; }
-  __device__ __forceinline__ int line() const {  // the first of the thread's
-    return static_cast<int>(threadIdx.x * across) & ((1 << loop.lines_log2) - 1);
-  }
+  __device__ __forceinline__ int slots() const { return pitch * int(loop.together.divisor); }
   __device__ __forceinline__ int part() const {
-    return static_cast<int>(threadIdx.x * across) >> loop.lines_log2;
+    return static_cast<int>(loop.together.divide(threadIdx.x * across));
+  }
+  __device__ __forceinline__ int line() const {  // the first of the thread's
+    return static_cast<int>(threadIdx.x * across - part() * loop.together.divisor);
   }
   // The first of the lines that the thread's warp has the totals of.
   static __device__ __forceinline__ int turned_line() { return threadIdx.x / warp_size * across; }
   static __device__ __forceinline__ int lane() { return threadIdx.x % warp_size; }
 
-  __device__ __forceinline__ u32 first_line(u32 turn, u32& tile) const {
+  // The first line of a tile, and how many it has.
+  __device__ __forceinline__ u32 first_line(u32 turn, u32& tile, int& lines) const {
     tile = loop.inner.divide(turn);
-    return (turn - tile * loop.inner.divisor) << loop.lines_log2;
+    const u32 group = turn - tile * loop.inner.divisor, row = loop.beside.divide(group);
+    const u32 column = (group - row * loop.beside.divisor) * loop.together.divisor;
+    const u32 all = loop.dim[0].size.divisor;
+    lines = static_cast<int>(min(loop.together.divisor, all - column));
+    return row * all + column;
   }
   __device__ __forceinline__ int place(u32 turn, int side, i64 step, i64& offset) const {
     u32 tile;
-    const u32 first = first_line(turn, tile);
+    int lines;
+    const u32 first = first_line(turn, tile, lines);
+    if (line() >= lines) return 0;
     const i64 begin = (i64(tile) * warp_size + part()) * each;
     offset = locate_line(loop, first + line(), side) + begin * step;
     return count_from(loop, begin, each);
   }
   __device__ __forceinline__ void read(u32 turn, Items& x) const {
-    i64 offset;
+    i64 offset = 0;
     const int count = place(turn, 0, loop.in_step, offset);
+    for_input<A>(loop, [&](auto tag) {
+      using From = decltype(tag);
+      if constexpr (sizeof(From) <= sizeof(A)) {
+        Pack<From, across> raw[each] = {};
 #pragma unroll
-    for (int i = 0; i < each; ++i) {
-      if (i >= count) continue;
-      const auto pack = *reinterpret_cast<const Across*>(loop.in + offset + i * loop.in_step);
+        for (int i = 0; i < each; ++i) {
+          if (i >= count) continue;
+          raw[i] = load_once<Pack<From, across>>(loop.in + offset + i * loop.in_step);
+        }
 #pragma unroll
-      for (int l = 0; l < across; ++l) x[i][l] = pack.v[l];
-    }
+        for (int i = 0; i < each; ++i) {
+#pragma unroll
+          for (int l = 0; l < across; ++l) x.row[i][l] = element_of<A>(loop, raw[i].v[l]);
+        }
+      }
+    });
   }
   __device__ __forceinline__ void scan(u32, int slot, Items& x) const {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-      Across pack;
 #pragma unroll
       for (int l = 0; l < across; ++l) {
-        if (i % E > 0) x[i][l] = Op::combine(x[i - 1][l], x[i][l]);
-        pack.v[l] = x[i][l];
+        if (i % E > 0) x.row[i][l] = Op::combine(x.row[i - 1][l], x.row[i][l]);
       }
-      kept[(slot * each + i) * blockDim.x + threadIdx.x] = pack;
     }
 #pragma unroll
     for (int l = 0; l < across; ++l) {
-      totals[slot * slots() + (line() + l) * pitch + part()] = Op::combine(
-          Op::combine(x[E - 1][l], x[2 * E - 1][l]), Op::combine(x[3 * E - 1][l], x[4 * E - 1][l]));
+      totals[slot * slots() + (line() + l) * pitch + part()] =
+          Op::combine(Op::combine(x.row[E - 1][l], x.row[2 * E - 1][l]),
+                      Op::combine(x.row[3 * E - 1][l], x.row[4 * E - 1][l]));
     }
+  }
+  __device__ __forceinline__ void keep(const Items& x) const {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      Across pack;
+#pragma unroll
+      for (int l = 0; l < across; ++l) pack.v[l] = x.row[i][l];
+      pack_at(threadIdx.x, i) = pack;
+    }
+  }
+  // Pack i of a thread, spread over the banks whether threads have their own or those of memory.
+  __device__ __forceinline__ Across& pack_at(int thread, int i) const {
+    const int packs = static_cast<int>(loop.together.divisor) / across;
+    return kept[i * blockDim.x + (thread ^ (i * packs & 7))];
   }
   __device__ __forceinline__ Blocks<Op, A> blocks(int slot, int l) const {
     return Blocks<Op, A>(totals[slot * slots() + (turned_line() + l) * pitch + lane()], 5);
   }
   __device__ __forceinline__ void tell(u32 turn, int slot) const {
-    constexpr int members = 1 << column_group_log2;
-    static_assert(across * members <= warp_size);
     u32 tile;
-    const u32 first = first_line(turn, tile);
-    const int mine = lane() / members;
+    int lines;
+    const u32 first = first_line(turn, tile, lines);
     A total{};
 #pragma unroll
     for (int l = 0; l < across; ++l) {
       const A of_line = blocks(slot, l).total;
-      if (l == mine) total = of_line;
+      if (l == lane()) total = of_line;
     }
-    cuda::tell<Op, column_group_log2>(loop.carries, first + turned_line() + min(mine, across - 1),
-                                      mine < across, tile, total);
+    if (lane() < across && turned_line() < lines) {
+      publish(question<A>(loop.carries, first + turned_line() + lane(), tile), total);
+    }
   }
   __device__ __forceinline__ void hear(u32 turn) const {
-    constexpr int at_once = 5;
     u32 tile;
-    const u32 first = first_line(turn, tile);
-    cuda::hear<Op, column_group_log2, at_once>(loop.carries, first, loop.lines, loop.lines_log2,
-                                               tile, table);
+    int lines;
+    const u32 first = first_line(turn, tile, lines);
+    hear_answers(loop.carries, first, lines, tile, table);
   }
   __device__ __forceinline__ void finish(u32 turn, int slot) const {
     u32 tile;
-    first_line(turn, tile);
+    int lines;
+    const u32 first = first_line(turn, tile, lines);
 #pragma unroll
     for (int l = 0; l < across; ++l) {
       const int at = turned_line() + l;
       const Blocks<Op, A> parts = blocks(slot, l);
       before[at * pitch + lane()] =
-          parts.after(before_tile<Op>(tile, table + at, loop.lines_log2), row_bits, 5).value;
+          parts.after(Running<Op, A>(table[at], tile > 0), row_bits, 5).value;
       inside[at * pitch + lane()] = parts.after({}, 0, row_bits).value;
     }
     __syncthreads();
@@ -975,47 +1078,71 @@ struct BandTile {
       in_row[l] = {inside[at], (part() & ((1 << row_bits) - 1)) > 0};
       row[l] = {before[at], tile > 0 || part() >> row_bits > 0};
     }
-    const auto pack_at = [&](int i) -> const Across& {
-      return kept[(slot * each + i) * blockDim.x + threadIdx.x];
-    };
-    i64 offset;
+    // Rows of pairs of sectors are stored as they are.
+    const bool turns = loop.together.divisor * sizeof(A) % (2 * sector_bytes) != 0;
+    i64 offset = 0;
     const int count = place(turn, 1, loop.out_step, offset);
+    const auto own = [&](int i) -> Across& { return pack_at(threadIdx.x, i); };
+    Across last{};   // of an even pack, which stands before an odd one, …
+    A both[across];  // … and of both
 #pragma unroll
     for (int p = 0; p < packs_of_thread; ++p) {
-      const Across last = pack_at((p | 1) * E - 1);  // of an even pack, which stands before an odd
       Running<Op, A> pack[across];
 #pragma unroll
       for (int l = 0; l < across; ++l) {
         pack[l] = in_row[l];
         if (p % 2 > 0) pack[l].then(last.v[l]);
-        if (p == 1) in_row[l].then(Op::combine(last.v[l], pack_at(2 * E - 1).v[l]));
+        if (p == 1) in_row[l].then(both[l]);
+      }
+      if (p % 2 == 0) last = own((p + 1) * E - 1);
+      if (p == 0) {
+        const Across second = own(2 * E - 1);
+#pragma unroll
+        for (int l = 0; l < across; ++l) both[l] = Op::combine(last.v[l], second.v[l]);
       }
 #pragma unroll
       for (int i = p * E; i < (p + 1) * E; ++i) {
-        Across x = pack_at(i);
+        Across x = own(i);
 #pragma unroll
-        for (int l = 0; l < across; ++l) {
-          x.v[l] = row[l].and_then(pack[l].and_then(x.v[l]));
+        for (int l = 0; l < across; ++l) x.v[l] = row[l].and_then(pack[l].and_then(x.v[l]));
+        if (turns) {
+          own(i) = x;
+        } else if (i < count) {
+          store_once(loop.out + offset + i * loop.out_step, x);
         }
-        if (i < count) *reinterpret_cast<Across*>(loop.out + offset + i * loop.out_step) = x;
       }
     }
+    if (!turns) return;
+    __syncthreads();
+    // A thread's rows are now every 32nd.
+    constexpr int parts = warp_size / each;  // of 32 rows
+    const int at = part(), packs = static_cast<int>(loop.together.divisor) / across;
+    const i64 begin = i64(tile) * (warp_size * each);
+    const int rows = line() < lines ? count_from(loop, begin, warp_size * each) - at : 0;
+    char* const to = loop.out + locate_line(loop, first + line(), 1) + (begin + at) * loop.out_step;
+    const int source = at / each * packs + line() / across;
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      if (i * warp_size >= rows) continue;
+      store_once(to + i * warp_size * loop.out_step,
+                 pack_at(source + i * parts * packs, at % each));
+    }
+    __syncthreads();
   }
 };
 template <class Op, class A>
 __global__ void __launch_bounds__(BandTile<Op, A>::most_threads,
-                                  resident_blocks_of(BandTile<Op, A>::most_threads, resident_bands))
+                                  resident_blocks_of(BandTile<Op, A>::most_threads,
+                                                     resident_bands(sizeof(A))))
     pass_bands(const __grid_constant__ ScanLoop loop) {
   using Tile = BandTile<Op, A>;
-  constexpr int slots = Tile::pitch << band_lines_log2;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
-  __shared__ __align__(16) unsigned char part_bytes[(kept_bands + 2) * slots * sizeof(A)];
-  __shared__ __align__(
-      16) unsigned char table_bytes[(most_tile_bits << band_lines_log2) * sizeof(A)];
-  A* const parts = reinterpret_cast<A*>(part_bytes);
-  pass_tiles(loop, Tile{loop, reinterpret_cast<typename Tile::Across*>(kept_bytes), parts,
-                        parts + kept_bands * slots, parts + (kept_bands + 1) * slots,
-                        reinterpret_cast<A*>(table_bytes)});
+  auto* const kept = reinterpret_cast<typename Tile::Across*>(kept_bytes);
+  A* const parts = reinterpret_cast<A*>(kept + Tile::each * blockDim.x);
+  if (answers_others<Op>(loop, parts)) return;
+  const int slots = Tile::pitch * static_cast<int>(loop.together.divisor);
+  pass_tiles(loop, Tile{loop, kept, parts, parts + kept_bands * slots,
+                        parts + (kept_bands + 1) * slots, parts + (kept_bands + 2) * slots});
 }
 
 // ---- narrow integers into wide ones -------------------------------------------------------------
@@ -1184,6 +1311,7 @@ __global__ void __launch_bounds__(block_threads,
 template <class Op, class A, class From>
 struct NarrowTile {
   static constexpr int kept_tiles = kept_lines;
+  static constexpr bool keeps_late = false;
   using Piece = NarrowPart<Op, A, From>;
   struct Items {};
   const ScanLoop& loop;
@@ -1521,29 +1649,56 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
                        : (lines - 1) / ((1 << tile_log2 >> loop.row_packs_log2) / rows) + 1;
   }
   const bool passes = tiles > 1 && !walks;
-  const int across_log2 =
-      std::min(std::countr_zero(static_cast<std::uint64_t>(lines)), band_lines_log2);
-  const auto in_packs = [&](const char* p, std::int64_t line_step, std::int64_t step) {
-    return line_step == 1 && step % elements == 0 && is_aligned_to(p, pack_bytes);
+  // Whether packs go across the lines of an operand: from their beginning on, as they lie together.
+  const auto in_packs = [&](const char* p, const Dims& strides, std::int64_t step, int item) {
+    bool all = strides.back() == 1 && step % elements == 0 && is_aligned_to(p, elements * item);
+    for (int d = 0; d + 1 < kept.ndim(); ++d) all &= strides[d] % elements == 0;
+    return all;
   };
   const std::int64_t band_elements = std::int64_t{warp_size} * packs_of_thread * elements;
-  const bool bands = columns && passes && n > band_elements && !converts &&
-                     (size == 4 || size == 8) &&
-                     most_band_bytes + band_table_bytes <=
-                         static_cast<std::int64_t>(properties().shared_bytes_opt_in) &&
-                     !is_complex(out.dtype) && kept.ndim() == 1 && lines * size <= band_bytes &&
-                     (1 << across_log2 >= 2 * elements || lines == elements) &&
-                     in_packs(in.data + kept.base[0] * in_size, kept.stride[0][0], in_step) &&
-                     in_packs(out.data + kept.base[1] * size, kept.stride[1][0], out_step);
+  const std::int64_t inner = columns ? kept.size.back() : 1;
+  bool bands = columns && passes && n > band_elements && (size == 4 || size == 8) &&
+               in_size <= size && !is_complex(out.dtype) && inner % elements == 0 &&
+               in_packs(in.data + kept.base[0] * in_size, kept.stride[0], in_step, in_size) &&
+               in_packs(out.data + kept.base[1] * size, kept.stride[1], out_step, size);
+  std::int64_t together = 0;                            // lines of a tile
+  const auto band_bytes_of = [&](std::int64_t lines) {  // shared memory of a block
+    return (band_elements * lines + ((kept_bands + 2) * (warp_size + 1) + 1) * lines) * size;
+  };
   if (bands) {
-    loop.lines_log2 = across_log2;
-    groups = lines >> across_log2;
+    // Tiles of about as many packs, and as few tiles as can be.
+    const auto shared = static_cast<std::int64_t>(properties().shared_bytes_opt_in);
+    std::int64_t most = band_bytes / pack_bytes;
+    while (most > 1 && band_bytes_of(most * elements) > shared) most /= 2;
+    const std::int64_t packs = inner / elements, beside = (packs - 1) / most + 1;
+    together = ((packs - 1) / beside + 1) * elements;
+    bands = band_bytes_of(together) <= shared;
+    loop.together = Divisor(static_cast<u32>(together));
+    loop.beside = Divisor(static_cast<u32>((inner - 1) / together + 1));
+  }
+  // Where lines are few, some blocks only answer the others; few enough not to be in the way.
+  loop.answering = 0;
+  if (columns && passes) {
+    const std::int64_t most = bands ? together / elements : warps;
+    const std::int64_t resident =
+        bands ? resident_bands(size) * (band_bytes / pack_bytes) / most : resident_blocks(size);
+    const std::int64_t each = std::min(most, (lines * blocks_answered - 1) / (sms * resident) + 1);
+    const std::int64_t answering = (lines - 1) / each + 1;
+    if (least_multiprocessors * answering <= sms) loop.answering = static_cast<u32>(answering);
+    loop.lines_answered = static_cast<u32>(each);
+    bands &= loop.answering > 0;
+  }
+  if (bands) {
+    groups = lines / inner * loop.beside.divisor;
     tiles = (n - 1) / band_elements + 1;
   }
   std::optional<Scratch> totals;
   if (passes) {
-    loop.carries =
-        carries_of(lines, tiles, columns ? column_group_log2 : line_group_log2, size, totals);
+    loop.carries = carries_of(lines, tiles,
+                              loop.answering > 0 ? most_tile_bits
+                              : columns          ? column_group_log2
+                                                 : line_group_log2,
+                              size, totals);
   }
   loop.turns = static_cast<u32>(groups * tiles);
   loop.in = in.data + kept.base[0] * in_size;
@@ -1596,14 +1751,15 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     keep_tiles(kept_lines * warps * (packs + 1) * pack_bytes,
                product ? resident_narrow<ops::Prod, u64> : resident_narrow<ops::Sum, u64>);
   } else if (bands) {
-    const int narrower_log2 = band_lines_log2 - loop.lines_log2;
-    threads = (warp_size << loop.lines_log2) / elements;
-    keep_tiles(kept_bands * threads * packs_of_thread * elements * pack_bytes,
-               std::int64_t{resident_bands} << narrower_log2);
+    threads = warp_size * static_cast<int>(together / elements);
+    const int most_threads = warp_size * band_bytes / pack_bytes;
+    keep_tiles(static_cast<int>(band_bytes_of(together)),
+               std::int64_t{resident_bands(size)} * most_threads / threads);
   } else if (passes) {
     const int bytes = (columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size;
     keep_tiles(bytes, resident_blocks(size));
   }
+  blocks += loop.answering;
   launch(kernel, static_cast<unsigned>(blocks), arguments, static_cast<std::size_t>(kept_bytes),
          verb, static_cast<unsigned>(threads));
 }

@@ -111,6 +111,9 @@ class TestResultsDoNotDependOnLayout:
             ((120, 16384), 1),
             ((123, 16381), 1),
             ((1023, 1701), 0),
+            ((70_001, 16), 0),
+            ((30_001, 28), 0),
+            ((9_001, 105), 0),
             ((11, 300, 517), 1),
             ((3, 540_673), 1),
             ((2**21 + 77,), 0),
@@ -118,7 +121,7 @@ class TestResultsDoNotDependOnLayout:
     )
     def test_scans_of_large_arrays(self, shape, axis, dtype):
         a = data(shape, dtype, 6)
-        a[..., :1000] = -0.0 if dtype != "int32" else 0
+        a[..., : min(1000, shape[-1] // 2)] = -0.0 if dtype != "int32" else 0
         whole = xp.cumulative_sum(xp.asarray(a), axis=axis)
         assert bits(whole) == bits(
             xp.cumulative_sum(xp.asarray(a[..., ::-1])[..., ::-1], axis=axis)
@@ -126,8 +129,9 @@ class TestResultsDoNotDependOnLayout:
         if len(shape) == 1:
             parts = [xp.cumulative_sum(xp.stack([xp.asarray(a)] * 5), axis=1)[3]]
         elif axis == 0:
-            parts = [xp.cumulative_sum(xp.asarray(a[:, j]), axis=0) for j in range(0, 1701, 100)]
-            whole = whole[:, ::100].T
+            some = np.s_[:, :: min(100, shape[1] // 7)]
+            parts = [xp.cumulative_sum(xp.asarray(column), axis=0) for column in a[some].T]
+            whole = whole[some].T
         else:
             parts = [xp.cumulative_sum(xp.asarray(a[i]), axis=axis - 1) for i in range(shape[0])]
         assert bits(whole) == b"".join(bits(part) for part in parts)

@@ -463,7 +463,7 @@ def test_running_products_of_any_array(seed):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
-@pytest.mark.parametrize("lines", [8, 12, 16, 24, 32, 64])
+@pytest.mark.parametrize("lines", [2, 3, 4, 8, 12, 16, 20, 24, 31, 32, 64, 100])
 def test_running_sums_of_a_few_lines_side_by_side(lines, dtype):
     """Zeros too: tiles on a GPU tell each other their totals in words that begin as zeros."""
     for n in (100, 129, 200, 256, 300, 500, 513, 2000):
@@ -471,6 +471,22 @@ def test_running_sums_of_a_few_lines_side_by_side(lines, dtype):
             a = np.full((n, lines), fill, dtype)
             x = xp.cumulative_sum(ours(a), axis=0, dtype=getattr(xp, dtype))
             same(x, np.cumsum(a, axis=0, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
+def test_running_sums_of_a_few_long_lines_side_by_side(dtype):
+    rng = np.random.default_rng(3)
+    for lines in (4, 5, 6, 16, 36):
+        a = rng.integers(0, 100, (70_001, lines), dtype)
+        for layout in (a, a[::-1], a[3:], np.ascontiguousarray(a.T).T):
+            expected = np.cumsum(layout, axis=0, dtype=wide_dtype(dtype))
+            x = ours(layout)
+            same(xp.cumulative_sum(x, axis=0), expected)
+            same(xp.cumulative_sum(x, axis=0, include_initial=True)[1:, ...], expected)
+        both = np.stack([a, a[::-1]])
+        same(
+            xp.cumulative_sum(ours(both), axis=1), np.cumsum(both, axis=1, dtype=wide_dtype(dtype))
+        )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])

@@ -113,9 +113,12 @@ void check_order(DType from, DType to) {
   check({others, n}, 1);
   check({n, others}, 0);
   check({2, n, 2}, 1);
-  // A few lines in packs; the beginning of a line has the beginning of its results.
+  // A few lines together, whose rows begin anywhere; the beginning of a line has the beginning of
+  // its results.
   const std::int64_t some = std::min<std::int64_t>(n, 20000);
   check({some, 4 << random_integer(0, 3)}, 0);
+  check({some, random_integer(2, 70)}, 0);
+  check({random_integer(2, 4), some, random_integer(2, 20)}, 1);
 }
 
 }  // namespace

@@ -335,6 +335,12 @@ void measure_others() {
       report("cumulative_sum along " + std::to_string(axis) + " " + name, 2.0 * x.nbytes(),
              [&] { cuda::scan(false, x.with(square), axis, false, z.with(square)); });
     }
+    for (const std::int64_t columns : {3, 4, 16, 31, 64, 256}) {
+      const Layout few = Layout::contiguous({n / columns, columns});
+      report("cumulative_sum of " + std::to_string(columns) + " columns " + name,
+             2.0 * x.nbytes() * double(few.size) / double(n),
+             [&] { cuda::scan(false, x.with(few), 0, false, z.with(few)); });
+    }
     const std::int64_t m = 16 * mebi;
     const Array some = x.with(Layout::contiguous({m})), to = z.with(Layout::contiguous({m}));
     const Array order = array(DType::int64, {m});
