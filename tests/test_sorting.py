@@ -222,6 +222,16 @@ def test_lines_longer_than_the_caches(dtype, threads):
         check((np.arange(n) % ((n - 1) // 1023) * 1000).astype(dtype), 0, True)
 
 
+def test_many_lines_that_are_not_contiguous():
+    """They are copied in parts."""
+    a = np.random.default_rng(5).integers(-300, 300, (66, 3, 33_000)).astype(np.float32)
+    for b in (a, a[:, ::-1, 1::2], np.moveaxis(a, 0, 1)):
+        axis = b.shape.index(66)
+        expected = np.argsort(b, axis=axis, kind="stable")
+        same(xp.argsort(ours(b), axis=axis), expected)
+        same(xp.sort(ours(b), axis=axis), np.take_along_axis(b, expected, axis).copy())
+
+
 @pytest.mark.parametrize("times", [20, 40_000])
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

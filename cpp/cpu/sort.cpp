@@ -906,15 +906,12 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
 
 // ---- lines of an array --------------------------------------------------------------------------
 
-// line(in, out, threads, scratch) for every line along `axis`, contiguous at both ends: other lines
-// pass through tiles of several neighbours, so that whole cache lines are read and written.
+// line(from, to) for every line along the last dimension, which is contiguous in both.
 template <class Line>
-void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
-  if (out.layout->size == 0) return;
+void over_contiguous_lines(const Operand& in, const Operand& out, const Line& line) {
+  const int axis = in.layout->ndim() - 1;
   const i64 n = in.layout->shape[axis];
   const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
-  const i64 in_step = in.layout->strides[axis] * in_size;
-  const i64 out_step = out.layout->strides[axis] * out_size;
   Dims shape = in.layout->shape, in_strides = in.layout->strides, out_strides = out.layout->strides;
   shape.erase(axis);
   in_strides.erase(axis);
@@ -924,17 +921,9 @@ void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
   const int inner = plan.ndim() - 1;
   const i64 lines = plan.count(), inner_size = plan.size[inner];
   const i64 in_next = plan.stride[0][inner] * in_size, out_next = plan.stride[1][inner] * out_size;
-  const bool pack = in_step != in_size && n > 1, unpack = out_step != out_size && n > 1;
   const bool threads_inside = n >= long_line && lines < 2 * thread_count();
-  const i64 tile =
-      pack || unpack ? std::clamp<i64>((i64{1} << 20) / (n * out_size), 4, 64 / in_size + 4) : 1;
-  const i64 lines_per_chunk = std::max(tile, chunk_elements / n);
-  const CopyKernel copy_in = kernels().copy[item_class(int(in_size))];
-  const CopyKernel copy_out = kernels().copy[item_class(int(out_size))];
+  const i64 lines_per_chunk = std::max<i64>(1, chunk_elements / n);
   const auto chunk_body = [&](i64 chunk) {
-    Scratch tiles;
-    char* packed = pack ? tiles.take<char>(tile * n * in_size) : nullptr;
-    char* unpacked = unpack ? tiles.take<char>(tile * n * out_size) : nullptr;
     const i64 last = std::min(lines, (chunk + 1) * lines_per_chunk);
     for (i64 first = chunk * lines_per_chunk; first < last;) {
       const char* p = in.data + plan.base[0] * in_size;
@@ -946,14 +935,8 @@ void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
         p += index * plan.stride[0][d] * in_size;
         q += index * plan.stride[1][d] * out_size;
       }
-      const i64 row_rest = std::min(last - first, inner_size - first % inner_size);
-      const i64 count = pack || unpack ? std::min(tile, row_rest) : row_rest;
-      if (pack) copy_in(p, {in_next, in_step}, packed, {n * in_size, in_size}, count, n);
-      for (i64 l = 0; l < count; ++l) {
-        line(pack ? packed + l * n * in_size : p + l * in_next,
-             unpack ? unpacked + l * n * out_size : q + l * out_next);
-      }
-      if (unpack) copy_out(unpacked, {n * out_size, out_size}, q, {out_next, out_step}, count, n);
+      const i64 count = std::min(last - first, inner_size - first % inner_size);
+      for (i64 l = 0; l < count; ++l) line(p + l * in_next, q + l * out_next);
       first += count;
     }
   };
@@ -962,6 +945,62 @@ void over_lines(const Operand& in, int axis, const Operand& out, Line&& line) {
     for (i64 c = 0; c < chunks; ++c) chunk_body(c);
   } else {
     parallel_for(chunks, 8 * out.layout->size * std::max(in_size, out_size), chunk_body);
+  }
+}
+
+// line(from, to) for every line along `axis`, contiguous at both ends: others are copied, many of
+// them at once, so that they are read and written at the speed of memory.
+template <class Line>
+void over_lines(const Operand& in, int axis, const Operand& out, const Line& line) {
+  if (out.layout->size == 0) return;
+  const int last = in.layout->ndim() - 1;
+  Dims axes;
+  for (int d = 0; d <= last; ++d) {
+    if (d != axis) axes.push_back(d);
+  }
+  axes.push_back(axis);
+  const Layout from = permute(*in.layout, axes), to = permute(*out.layout, axes);
+  const auto along = [last](const Layout& l) { return l.shape[last] == 1 || l.strides[last] == 1; };
+  const bool pack = !along(from), unpack = !along(to);
+  // Parts of so many bytes, but not of fewer lines, whose items share lines of the caches.
+  constexpr i64 most_bytes = i64{1} << 26, fewest = 16;
+  int widest = 0;
+  for (int d = 1; d < last; ++d) {
+    if (from.shape[d] > from.shape[widest]) widest = d;
+  }
+  const i64 width = last > 0 ? from.shape[widest] : 1;
+  i64 part = width;
+  if (pack || unpack) {
+    const i64 parts = from.size * (itemsize(in.dtype) + itemsize(out.dtype)) / most_bytes + 1;
+    part = ((width - 1) / parts / fewest + 1) * fewest;
+  }
+  Array packed, unpacked;
+  for (i64 first = 0; first < width; first += part) {
+    Operand source = in, target = out;
+    const auto cut = [&](Operand& operand, const Layout& whole) {
+      Layout l = whole;
+      if (last > 0) {
+        l = slice_axis(whole, widest, first, 1, std::min(part, width - first));
+        operand.data += (l.offset - whole.offset) * itemsize(operand.dtype);
+      }
+      return l;
+    };
+    const Layout from_part = cut(source, from), to_part = cut(target, to);
+    source.layout = &from_part;
+    target.layout = &to_part;
+    const auto room = [](const Operand& x, Array& held) {
+      held.dtype = x.dtype;
+      held.layout = Layout::contiguous(x.layout->shape);
+      if (!held.storage) held.storage = allocate(held.nbytes());
+      return Operand(held);
+    };
+    if (pack) {
+      copy(source, room(source, packed));
+      source = Operand(packed);
+    }
+    const Operand sorted = unpack ? room(target, unpacked) : target;
+    over_contiguous_lines(source, sorted, line);
+    if (unpack) copy(sorted, target);
   }
 }
 
