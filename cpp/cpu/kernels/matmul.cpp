@@ -1,7 +1,6 @@
 // Matrix products: register tiles of some rows by up to three vectors, accumulated along k in
 // order. Signed integers wrap, so they share the unsigned kernels.
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -131,38 +130,35 @@ ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
   constexpr int most = tile_rows<Parts, Vectors>(), width = Vectors * N;
   const T* b = x.b + (x.copy ? at / Parts * x.b_column : at);
   i64 b_row = x.b_row, i = 0;
-  const auto rows = [&]<int Rows>(std::integral_constant<int, Rows>) {
+  const auto rows = [&]<int Rows>(std::integral_constant<int, Rows>) __attribute__((always_inline)) {
     tile<Parts, Rows, Vectors, N, false>(x, x.a + i * x.a_row, b, b_row, static_cast<T*>(nullptr),
                                          x.c + i * x.c_row + at, last);
     i += Rows;
   };
-  constexpr bool keeps = N * sizeof(T) == ops::vector_bytes;
-  alignas(64) T kept[keeps ? matmul_depth * width : 1];
-  if constexpr (keeps) {
-    if (x.copy) {
-      constexpr i64 item = Parts * sizeof(T), row = width * sizeof(T);
-      if (last < N) std::memset(kept, 0, x.k * row);
-      x.copy(reinterpret_cast<const char*>(b),
-             {b_row * i64{sizeof(T)}, x.b_column * i64{sizeof(T)}}, reinterpret_cast<char*>(kept),
-             {row, item}, x.k, (width - N + last) / Parts);
-      b = kept;
-      b_row = width;
-    } else if (last < N) {
-      for (i64 j = 0; j < x.k; ++j) {
-        for (int v = 0; v + 1 < Vectors; ++v) {
-          Vec<T, N>::load(b + j * b_row + v * N).store(kept + j * width + v * N);
-        }
-        constexpr int final = width - N;
-        Vec<T, N>::load_first(b + j * b_row + final, last).store(kept + j * width + final);
+  constexpr bool whole = N * sizeof(T) == ops::vector_bytes;
+  alignas(64) T kept[matmul_depth * width];
+  if (x.copy) {
+    constexpr i64 item = Parts * sizeof(T), row = width * sizeof(T);
+    if (last < N) std::memset(kept, 0, x.k * row);
+    x.copy(reinterpret_cast<const char*>(b), {b_row * i64{sizeof(T)}, x.b_column * i64{sizeof(T)}},
+           reinterpret_cast<char*>(kept), {row, item}, x.k, (width - N + last) / Parts);
+    b = kept;
+    b_row = width;
+  } else if (last < N) {
+    for (i64 j = 0; j < x.k; ++j) {
+      for (int v = 0; v + 1 < Vectors; ++v) {
+        Vec<T, N>::load(b + j * b_row + v * N).store(kept + j * width + v * N);
       }
-      b = kept;
-      b_row = width;
-    } else if (m >= 2 * most && b_row != width) {
-      tile<Parts, most, Vectors, N, true>(x, x.a, b, b_row, kept, x.c + at, last);
-      b = kept;
-      b_row = width;
-      i = most;
+      constexpr int final = width - N;
+      Vec<T, N>::load_first(b + j * b_row + final, last).store(kept + j * width + final);
     }
+    b = kept;
+    b_row = width;
+  } else if (whole && m >= 2 * most && b_row != width) {
+    tile<Parts, most, Vectors, N, true>(x, x.a, b, b_row, kept, x.c + at, last);
+    b = kept;
+    b_row = width;
+    i = most;
   }
   while (i + most <= m) rows(std::integral_constant<int, most>{});
   if (most == 8 && i + 4 <= m) rows(std::integral_constant<int, 4>{});
@@ -171,13 +167,19 @@ ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
   if (m - i == 1) return rows(std::integral_constant<int, 1>{});
 }
 
-// What is left of few rows, in vectors of half the length, and of half that.
+// What is left of a row, in vectors of half the length, and of half that; where there are some rows,
+// one of them that is not whole is better than several.
 template <int Parts, int N, class T>
 ARRAYX_HD void panels(const Numbers<T>& x, i64 m, i64 at) {
-  for (; at + N <= x.n; at += N) panel<Parts, 1, N>(x, m, at, N);
-  if constexpr (N > Parts) {
-    if (at < x.n) panels<Parts, N / 2>(x, m, at);
+  const i64 rest = x.n - at;
+  if (rest == N || (m >= 2 && rest < N && 2 * rest > N)) {
+    return panel<Parts, 1, N>(x, m, at, static_cast<int>(rest));
   }
+  if (rest > N) {
+    panel<Parts, 1, N>(x, m, at, N);
+    at += N;
+  }
+  if constexpr (N > Parts) panels<Parts, N / 2>(x, m, at);
 }
 
 template <class T, int Parts>
@@ -197,12 +199,9 @@ void matmul(const MatmulJob& job) {
                job.add};
   for (i64 i = 0; i < job.count; ++i) {
     i64 at = 0;
-    // Where there are rows enough, or several shorter vectors would be needed, one that is not
-    // whole is one of a panel's.
-    const auto rest = static_cast<unsigned>(x.n % N);
-    const bool whole =
-        job.copy || (job.m >= 16 && 2 * x.n > N) || (job.m >= 4 && std::popcount(rest / Parts) > 1);
-    const i64 all = whole ? (x.n + N - 1) / N : x.n / N;
+    // Where there are rows enough, a vector that is not whole is one of a panel's.
+    const bool all_vectors = (job.copy || job.m >= 16) && 2 * x.n > N;
+    const i64 all = all_vectors ? (x.n + N - 1) / N : x.n / N;
     for (i64 left = all; left > 0;) {
       constexpr int most = most_vectors<T>;
       const i64 vectors = left >= most && left != most + 1 ? most : std::min<i64>(left, 2);
@@ -218,7 +217,7 @@ void matmul(const MatmulJob& job) {
       at += vectors * N;
       left -= vectors;
     }
-    if (at < x.n) panels<Parts, (N > Parts ? N / 2 : N)>(x, job.m, at);
+    if (at < x.n) panels<Parts, N>(x, job.m, at);
     x.a += job.a_next * Parts;
     x.b += job.b_next * Parts;
     x.c += job.c_next * Parts;

@@ -79,9 +79,15 @@ struct Vec {
   ARRAYX_HD void store(void* p) const { __builtin_memcpy(p, &v, sizeof(native)); }
   // The first n lanes (n < N); the others are zero.
   ARRAYX_HD static Vec load_first(const void* p, int n) {
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
     if constexpr (sizeof(native) == 64) {
       return Vec(__builtin_bit_cast(native, _mm512_maskz_loadu_epi8(first_bytes(n), p)));
+    } else if constexpr (sizeof(native) == 32) {
+      const auto mask = static_cast<__mmask32>(first_bytes(n));
+      return Vec(__builtin_bit_cast(native, _mm256_maskz_loadu_epi8(mask, p)));
+    } else if constexpr (sizeof(native) == 16) {
+      const auto mask = static_cast<__mmask16>(first_bytes(n));
+      return Vec(__builtin_bit_cast(native, _mm_maskz_loadu_epi8(mask, p)));
     }
 #endif
     Vec r{native{}};
@@ -89,15 +95,23 @@ struct Vec {
     return r;
   }
   ARRAYX_HD void store_first(void* p, int n) const {
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
     if constexpr (sizeof(native) == 64) {
       _mm512_mask_storeu_epi8(p, first_bytes(n), __builtin_bit_cast(__m512i, v));
+      return;
+    } else if constexpr (sizeof(native) == 32) {
+      const auto mask = static_cast<__mmask32>(first_bytes(n));
+      _mm256_mask_storeu_epi8(p, mask, __builtin_bit_cast(__m256i, v));
+      return;
+    } else if constexpr (sizeof(native) == 16) {
+      const auto mask = static_cast<__mmask16>(first_bytes(n));
+      _mm_mask_storeu_epi8(p, mask, __builtin_bit_cast(__m128i, v));
       return;
     }
 #endif
     __builtin_memcpy(p, &v, n * sizeof(T));
   }
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
   ARRAYX_HD static __mmask64 first_bytes(int n) {
     return _bzhi_u64(~0ULL, static_cast<unsigned>(n * static_cast<int>(sizeof(T))));
   }
