@@ -136,6 +136,7 @@ ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
     i += Rows;
   };
   constexpr bool whole = N * sizeof(T) == ops::vector_bytes;
+  constexpr i64 kept_from = 1 << 15;  // bytes of b
   alignas(64) T kept[matmul_depth * width];
   if (x.copy) {
     constexpr i64 item = Parts * sizeof(T), row = width * sizeof(T);
@@ -154,7 +155,7 @@ ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
     }
     b = kept;
     b_row = width;
-  } else if (whole && m >= 2 * most && b_row != width) {
+  } else if (whole && m >= 2 * most && b_row != width && x.k * b_row * i64{sizeof(T)} > kept_from) {
     tile<Parts, most, Vectors, N, true>(x, x.a, b, b_row, kept, x.c + at, last);
     b = kept;
     b_row = width;
