@@ -141,7 +141,8 @@ struct RowMajorFactors {
       }
       constexpr DType dtype = std::is_same_v<T, float> ? DType::float32 : DType::float64;
       kernels().matmul[static_cast<int>(dtype)]({x, stride, 1, 0, negative, 2 * line, 1, 0, nullptr,
-                                                 c, c_stride, 0, rows, columns, inner, 1, true});
+                                                 c, c_stride, 0, rows, columns, inner, 1, true,
+                                                 false});
       return;
     }
     multiply<T>(no_transpose, rows, columns, inner, T(-1), x, stride, b, b_stride, T(1), c,

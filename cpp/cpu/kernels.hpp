@@ -114,7 +114,8 @@ using PartitionKernel = std::int64_t (*)(const void* in, void* less, void* other
 
 // c[m][n] = a[m][k] @ b[k][n], or added to what c holds, for `count` products one after the other.
 // Rows of c are contiguous, those of b too where there is no `copy` of items of its dtype. Strides
-// are in items, from row to row, from column to column, and from one product to the next.
+// are in items, from row to row, from column to column, and from one product to the next. Distant
+// operands are those that are read from beyond an L2.
 struct MatmulJob {
   const void* a;
   std::int64_t a_row, a_column, a_next;
@@ -124,7 +125,7 @@ struct MatmulJob {
   void* c;
   std::int64_t c_row, c_next;
   std::int64_t m, n, k, count;
-  bool add;
+  bool add, distant;
 };
 using MatmulKernel = void (*)(const MatmulJob& job);
 inline constexpr std::int64_t matmul_depth = 256;  // the largest k, for packing b

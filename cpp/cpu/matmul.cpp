@@ -399,22 +399,26 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
   // A product of few multiplications takes as long as reading and writing its rows, and no row
   // less than 5 ns.
   constexpr std::int64_t row_cost = 100;
-  const std::int64_t cost_of_row = std::max({n * k / 2, (n + k) * size, row_cost});
-  const std::int64_t cost = m * cost_of_row;
-  const std::int64_t per_chunk = std::max<std::int64_t>(1, parallel_grain / 4 / cost);
-  // Rows whose part of a stays in the L2 cache beside a panel of b, of which there are several;
-  // fewer where little is added up and rows of c are written soon after each other; and columns
-  // that are worth another reading of it.
+  const std::int64_t cost = m * std::max({n * k / 2, (n + k) * size, row_cost});
+  std::int64_t per_chunk = std::max<std::int64_t>(1, parallel_grain / 4 / cost);
+  // Several even of larger ones: what one reads is asked for during the one before.
+  constexpr std::int64_t several = 8, cached_bytes = 1 << 20;
+  if (cost <= parallel_grain && per_chunk < several) {
+    per_chunk = std::clamp(batches / (4 * thread_count()), per_chunk, several);
+  }
+  // Rows whose part of a stays in the L2 cache beside a panel of b, fewer where little is added up
+  // and rows of c are written soon after each other; and columns that are worth another reading of
+  // it.
   constexpr std::int64_t most_rows = 256, half_symmetric = 128, few_rows = 32, few_products = 64;
+  constexpr std::int64_t part_of_result = 1 << 16;          // bytes
   constexpr std::int64_t panel = 192, panels = 10 * panel;  // bytes of a row of b
   const bool symmetric = a.data == b_in.data && al.strides[nd - 2] == bl.strides[nd - 1] &&
                          al.strides[nd - 1] == bl.strides[nd - 2] && m == n && batches == 1 &&
                          n > half_symmetric;
-  std::int64_t height = per_chunk > 1        ? m
-                        : symmetric          ? half_symmetric
-                        : n * size <= panel  ? std::max(few_rows, parallel_grain / 4 / cost_of_row)
-                        : k <= few_products  ? few_rows
-                                             : most_rows,
+  std::int64_t height = per_chunk > 1       ? m
+                        : symmetric         ? half_symmetric
+                        : k <= few_products ? std::max(few_rows, part_of_result / (n * size))
+                                            : most_rows,
                width = n;
   if (per_chunk == 1 && !symmetric) {
     const std::int64_t wanted = 4 * thread_count();
@@ -440,6 +444,7 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
     each.b_next = rows.strides[nd - 3];
     each.c_next = result.strides[nd - 3];
   }
+  each.distant = batches * (m + n) * k * size > cached_bytes;
   const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
   const std::int64_t groups = (batches + per_chunk - 1) / per_chunk;
   parallel_for(groups * chunks, batches * cost, [&](std::int64_t c) {

@@ -31,6 +31,21 @@ struct Numbers {
   T* c;
   i64 c_row, n, k;
   bool add;
+  // Where the caches do not hold the operands, each tile asks for what is read next: so many bytes
+  // of the next rows of a, and of the next product's b.
+  i64 asked_a = 0, asked_b = 0;
+  const char* next_b = nullptr;
+
+  template <int Rows>
+  ARRAYX_HD void ask_ahead(i64 row) {
+    if (asked_a > 0) {
+      for (int r = 0; r < Rows; ++r) {
+        fetch_for_second(reinterpret_cast<const char*>(a + (row + Rows + r) * a_row), asked_a);
+      }
+    }
+    fetch_for_second(next_b, asked_b);
+    next_b += asked_b;
+  }
 };
 
 // The sums of a tile at `a`, the rows of b from `b` on, of whose last vector `last` numbers are
@@ -126,15 +141,16 @@ inline constexpr int most_vectors = std::is_floating_point_v<T> && ops::vector_b
 // several tiles read them, while the first of those does, or before it where the last vector is not
 // whole or b's rows are not contiguous.
 template <int Parts, int Vectors, int N, class T>
-ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
+ARRAYX_HD void panel(Numbers<T>& x, i64 m, i64 at, int last) {
   constexpr int most = tile_rows<Parts, Vectors>(), width = Vectors * N;
   const T* b = x.b + (x.copy ? at / Parts * x.b_column : at);
   i64 b_row = x.b_row, i = 0;
-  const auto rows = [&]<int Rows>(std::integral_constant<int, Rows>) __attribute__((always_inline)) {
-    tile<Parts, Rows, Vectors, N, false>(x, x.a + i * x.a_row, b, b_row, static_cast<T*>(nullptr),
-                                         x.c + i * x.c_row + at, last);
-    i += Rows;
-  };
+  const auto rows =
+      [&]<int Rows>(std::integral_constant<int, Rows>) __attribute__((always_inline)) {
+        tile<Parts, Rows, Vectors, N, false>(
+            x, x.a + i * x.a_row, b, b_row, static_cast<T*>(nullptr), x.c + i * x.c_row + at, last);
+        i += Rows;
+      };
   constexpr bool whole = N * sizeof(T) == ops::vector_bytes;
   constexpr i64 kept_from = 1 << 15;  // bytes of b
   alignas(64) T kept[matmul_depth * width];
@@ -161,17 +177,20 @@ ARRAYX_HD void panel(const Numbers<T>& x, i64 m, i64 at, int last) {
     b_row = width;
     i = most;
   }
-  while (i + most <= m) rows(std::integral_constant<int, most>{});
+  while (i + most <= m) {
+    x.template ask_ahead<most>(i);
+    rows(std::integral_constant<int, most>{});
+  }
   if (most == 8 && i + 4 <= m) rows(std::integral_constant<int, 4>{});
   if (m - i == 3) return rows(std::integral_constant<int, 3>{});
   if (m - i == 2) return rows(std::integral_constant<int, 2>{});
   if (m - i == 1) return rows(std::integral_constant<int, 1>{});
 }
 
-// What is left of a row, in vectors of half the length, and of half that; where there are some rows,
-// one of them that is not whole is better than several.
+// What is left of a row, in vectors of half the length, and of half that; where there are some
+// rows, one of them that is not whole is better than several.
 template <int Parts, int N, class T>
-ARRAYX_HD void panels(const Numbers<T>& x, i64 m, i64 at) {
+ARRAYX_HD void panels(Numbers<T>& x, i64 m, i64 at) {
   const i64 rest = x.n - at;
   if (rest == N || (m >= 2 && rest < N && 2 * rest > N)) {
     return panel<Parts, 1, N>(x, m, at, static_cast<int>(rest));
@@ -198,13 +217,21 @@ void matmul(const MatmulJob& job) {
                job.n * Parts,
                job.k,
                job.add};
+  const i64 asked_a = job.distant && job.a_column == 1 ? job.k * Parts * i64{sizeof(T)} : 0;
+  const i64 tiles = std::max<i64>(1, (x.n - 1) / (most_vectors<T> * N) + 1) * (job.m / 8);
+  const bool whole_b = job.b_column == 1 && job.b_row == job.n && job.b_next == job.k * job.n;
+  const i64 lines_b = job.b_next * Parts * i64{sizeof(T)} / line_bytes;
+  const i64 asked_b = job.distant && whole_b && tiles > 0 ? (lines_b / tiles + 1) * line_bytes : 0;
   for (i64 i = 0; i < job.count; ++i) {
+    x.asked_b = i + 1 < job.count ? asked_b : 0;
+    x.next_b = reinterpret_cast<const char*>(x.b + job.b_next * Parts);
     i64 at = 0;
     // Where there are rows enough, a vector that is not whole is one of a panel's.
     const bool all_vectors = (job.copy || job.m >= 16) && 2 * x.n > N;
     const i64 all = all_vectors ? (x.n + N - 1) / N : x.n / N;
     for (i64 left = all; left > 0;) {
       constexpr int most = most_vectors<T>;
+      x.asked_a = at == 0 ? asked_a : 0;
       const i64 vectors = left >= most && left != most + 1 ? most : std::min<i64>(left, 2);
       const i64 beyond = std::max<i64>(at + vectors * N - x.n, 0);
       const int last = N - static_cast<int>(beyond);
@@ -218,6 +245,7 @@ void matmul(const MatmulJob& job) {
       at += vectors * N;
       left -= vectors;
     }
+    x.asked_a = at == 0 ? asked_a : 0;
     if (at < x.n) panels<Parts, N>(x, job.m, at);
     x.a += job.a_next * Parts;
     x.b += job.b_next * Parts;
