@@ -192,7 +192,8 @@ ARRAYX_HD void panel(Numbers<T>& x, i64 m, i64 at, int last) {
 template <int Parts, int N, class T>
 ARRAYX_HD void panels(Numbers<T>& x, i64 m, i64 at) {
   const i64 rest = x.n - at;
-  if (rest == N || (m >= 2 && rest < N && 2 * rest > N)) {
+  constexpr bool parts = ops::vector_bytes >= 32;  // of vectors can be read and written at once
+  if (rest == N || (parts && m >= 2 && rest < N && 2 * rest > N)) {
     return panel<Parts, 1, N>(x, m, at, static_cast<int>(rest));
   }
   if (rest > N) {

@@ -89,6 +89,16 @@ struct Vec {
       const auto mask = static_cast<__mmask16>(first_bytes(n));
       return Vec(__builtin_bit_cast(native, _mm_maskz_loadu_epi8(mask, p)));
     }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) >= 4 && sizeof(native) == 32) {
+      const __m256i mask = first_words<__m256i>(n);
+      const auto* from = static_cast<const int*>(p);
+      return Vec(__builtin_bit_cast(native, _mm256_maskload_epi32(from, mask)));
+    } else if constexpr (sizeof(T) >= 4 && sizeof(native) == 16) {
+      const __m128i mask = first_words<__m128i>(n);
+      const auto* from = static_cast<const int*>(p);
+      return Vec(__builtin_bit_cast(native, _mm_maskload_epi32(from, mask)));
+    }
 #endif
     Vec r{native{}};
     __builtin_memcpy(&r.v, p, n * sizeof(T));
@@ -108,12 +118,31 @@ struct Vec {
       _mm_mask_storeu_epi8(p, mask, __builtin_bit_cast(__m128i, v));
       return;
     }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) >= 4 && sizeof(native) == 32) {
+      const __m256i mask = first_words<__m256i>(n);
+      _mm256_maskstore_epi32(static_cast<int*>(p), mask, __builtin_bit_cast(__m256i, v));
+      return;
+    } else if constexpr (sizeof(T) >= 4 && sizeof(native) == 16) {
+      const __m128i mask = first_words<__m128i>(n);
+      _mm_maskstore_epi32(static_cast<int*>(p), mask, __builtin_bit_cast(__m128i, v));
+      return;
+    }
 #endif
     __builtin_memcpy(p, &v, n * sizeof(T));
   }
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   ARRAYX_HD static __mmask64 first_bytes(int n) {
     return _bzhi_u64(~0ULL, static_cast<unsigned>(n * static_cast<int>(sizeof(T))));
+  }
+#elif defined(__AVX2__)
+  // Ones in the first n lanes, of one or two words each.
+  template <class M>
+  ARRAYX_HD static M first_words(int n) {
+    static constexpr int words[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    M mask;
+    __builtin_memcpy(&mask, words + 8 - n * static_cast<int>(sizeof(T) / 4), sizeof mask);
+    return mask;
   }
 #endif
 
