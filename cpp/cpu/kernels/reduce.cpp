@@ -444,9 +444,8 @@ struct Columns {
   // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
   // of a chunk, whose next ones are a page further. Else what stands `ahead` bytes further, which
   // is read next, is asked for, since the hardware starts anew in each page: all of it, a tenth to
-  // a third of the time. What is far ahead brings every other line to the L2 cache: the hardware
-  // brings its neighbour, and an L1 would not hold them until they are read.
-  enum class Width { whole, far, part, narrow };
+  // a third of the time.
+  enum class Width { whole, part, narrow };
   template <class V, int K, Width width = Width::whole>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
                                A* out, bool go_on, int64_t ahead, int64_t live = 0) {
@@ -488,12 +487,7 @@ struct Columns {
       if constexpr (width == Width::narrow) {
         fetch_page_after<K * W* int(sizeof(T))>(q);
       } else if (K > 1 && ahead) {
-        constexpr int bytes = K * W * int(sizeof(T));
-        constexpr bool far = width == Width::far;
-        ARRAYX_UNROLL
-        for (int b = 0; b < bytes; b += far ? 128 : 64) {
-          __builtin_prefetch(q + ahead + b, 0, far ? 2 : 3);
-        }
+        fetch<K * W* int(sizeof(T))>(q + ahead);
       }
     };
     if (go_on && count == together) {
@@ -510,7 +504,6 @@ struct Columns {
     }
   }
 
-  template <Width form = Width::whole>
   static void accumulate(const char* in, int64_t stride, int64_t count, int64_t width,
                          const A* center, A* out, bool go_on, int64_t ahead = 0) {
     int64_t j = 0;
@@ -520,7 +513,7 @@ struct Columns {
       using V = Vec<A, W>;
       constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 ? 2 : 1);
       for (; j + K * W <= width; j += K * W) {
-        stripe<V, K, form>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, ahead);
+        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, ahead);
       }
       for (; j + W <= width; j += W) {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0);
@@ -578,8 +571,8 @@ struct Columns {
 
   // One chunk of n ≤ C rows, into lanes[0 … width). A few rows at a time, P apart, stay in
   // registers along the whole width: with sixteen, or with pieces of rows, memory is read a quarter
-  // slower. Where rows follow each other without gaps (fused), P of them are one long row of (lane,
-  // column) pairs.
+  // slower. Where shorter rows follow each other without gaps (fused), P of them are one long row
+  // of (lane, column) pairs.
   static void chunk(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
                     bool fused, A* lanes) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
@@ -591,18 +584,10 @@ struct Columns {
       if (light && P * width <= most_narrow && full > 0) {
         if constexpr (light) narrow_rounds(in, P * row_stride, full, P * width, center, lanes);
       } else {
-        const auto run = [&]<Width form>(std::integral_constant<Width, form>, int64_t ahead) {
-          for (int64_t i = 0; i < full; i += rounds) {
-            accumulate<form>(in + i * P * row_stride, P * row_stride,
-                             full - i < rounds ? full - i : rounds, P * width, center, lanes, i > 0,
-                             ahead);
-          }
-        };
         const int64_t ahead = rounds > 1 ? rounds * P * row_stride : page_bytes;
-        if (ahead <= (512 << 10)) {
-          run(std::integral_constant<Width, Width::whole>(), ahead);
-        } else {
-          run(std::integral_constant<Width, Width::far>(), ahead);
+        for (int64_t i = 0; i < full; i += rounds) {
+          accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
+                     P * width, center, lanes, i > 0, ahead);
         }
       }
       if (rest > 0) {
@@ -777,7 +762,9 @@ struct Columns {
       A* lanes = reinterpret_cast<A*>(workspace);
       A* centers = lanes + P * most_columns;
       A* stack = centers + P * most_columns;
-      const bool fused = row_stride == width * int64_t(sizeof(T));
+      constexpr int64_t most_fused = 512 << 10;  // bytes that are read side by side
+      const bool fused =
+          row_stride == width * int64_t(sizeof(T)) && together * P * row_stride <= most_fused;
       if (fused && center) {
         for (int64_t r = 0; r < P && r < n; ++r) {
           __builtin_memcpy(centers + r * width, center, width * sizeof(A));
