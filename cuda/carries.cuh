@@ -274,24 +274,25 @@ __device__ __forceinline__ void hear_answers(const Carries& carries, u32 first_l
   table[threadIdx.x] = before;
 }
 
-// What stands before a tile of a line, from the line's entries of the table.
+// What stands before a tile of a line, from the line's entries of the table, which are `step` items
+// apart.
 template <class Op, class A>
-__device__ __forceinline__ Running<Op, A> before_tile(u32 tile, const A* table, int lines_log2) {
+__device__ __forceinline__ Running<Op, A> before_tile(u32 tile, const A* table, int step) {
   Running<Op, A> before;
   while (tile != 0) {
     const int bit = 31 - __clz(tile);
     tile ^= 1u << bit;
-    before.then(table[bit << lines_log2]);
+    before.then(table[bit * step]);
   }
   return before;
 }
 
 // The table for the next tile, for a block that goes along a line by itself.
 template <class Op, class A>
-__device__ __forceinline__ void walk_on(u32 tile, A total, A* table, int lines_log2) {
+__device__ __forceinline__ void walk_on(u32 tile, A total, A* table, int step) {
   int bit = 0;
-  for (; tile >> bit & 1; ++bit) total = Op::combine(table[bit << lines_log2], total);
-  table[bit << lines_log2] = total;
+  for (; tile >> bit & 1; ++bit) total = Op::combine(table[bit * step], total);
+  table[bit * step] = total;
 }
 
 // Answers all questions about a line, the first ones first: the work of a warp, with Each tiles to
@@ -318,7 +319,7 @@ __device__ __forceinline__ void answer(const Carries& carries, u32 line, u32 til
   for (u32 first = 0, step = 0; first < tiles; first += warp_size * Each, ++step) {
     const int asked = asked_from(first);
     u64* const at = place(first);
-    const Running<Op, A> outside = before_tile<Op>(step, table, 0);
+    const Running<Op, A> outside = before_tile<Op>(step, table, 1);
     A item[Each] = {}, all{};
     int told = 0, answered = 0;  // of the thread's tiles
     for (;;) {
@@ -359,7 +360,7 @@ __device__ __forceinline__ void answer(const Carries& carries, u32 line, u32 til
       if (ends) break;
     }
     __syncwarp();
-    if (lane == 0) walk_on<Op>(step, all, table, 0);
+    if (lane == 0) walk_on<Op>(step, all, table, 1);
     __syncwarp();
   }
 }

@@ -36,26 +36,39 @@ constexpr int walking_blocks(int itemsize) {
   return itemsize == 4 ? 4 : 3;
 }
 // Threads that go along lines alone, and how many a multiprocessor has at least.
-constexpr int alone_log2 = 6, alone_threads = 1 << alone_log2, resident_alone = 8;
+constexpr int alone_threads = 64, resident_alone = 8;
 constexpr int least_alone = 256;
 // Steps of a warp along narrow integers, in each of which a thread has a pack of results, and the
 // shortest lines that give it enough to do.
 constexpr int narrow_steps = 8, least_narrow = 65;
 constexpr int resident_narrow_walks = 4;
 // Tiles of a block that wait for what stands before them.
-constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2;
-// Few lines beside each other, which packs go across: at most so many bytes of them in a tile.
-constexpr int band_bytes = 128;
+constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2, kept_rows = 2;
+// Few lines beside each other, which packs go across: at most so many bytes of them in a tile; one
+// of so many bytes in all is slow.
+constexpr int band_bytes = 128, small_band = 8192;
 constexpr int resident_bands(int itemsize) {
   return itemsize > 4 ? 3 : 2;
 }
+// Short rows of lines that follow each other in memory: lines of a row, fewer where blocks pass
+// tiles, and the bytes of a tile that has whole lines.
+constexpr int most_row_lines = 104, most_passed_row_lines = 64, rows_bytes = 24576;
+constexpr int least_row_parts_log2 = row_log2 - packs_of_thread_log2, most_row_parts_log2 = 8;
+constexpr int rows_threads = 128, resident_rows = 4;
 // Blocks that only answer the others are about one of so many: warps that answer are slow beside
 // each other. If all their warps do not answer for all lines then, there are more, but at most one
 // to so many multiprocessors.
-constexpr int blocks_answered = 32, least_multiprocessors = 4;
+constexpr int blocks_answered = 32, least_multiprocessors = 2;
 // Tiles of a line that each of their threads has.
 template <class A>
 constexpr int answers_of_thread = sizeof(A) > 4 ? 4 : 8;
+
+// Elements from line to line of the totals of so many parts: odd, so that lines begin in different
+// banks.
+__host__ __device__ constexpr int row_line_pitch(int parts_log2) {
+  const int rows_log2 = parts_log2 - (row_log2 - packs_of_thread_log2);
+  return (1 << parts_log2) + (rows_log2 > 0 ? 1 << rows_log2 : 0) + 1;
+}
 
 // Dtypes that the kernels convert to `to` as they read.
 constexpr bool is_converted(DType from, DType to) {
@@ -84,6 +97,11 @@ struct ScanLoop {
   // does; where packs go across the lines, how many a tile has, and tiles beside each other.
   u32 answering, lines_answered;
   Divisor together, beside;
+  // Of whole rows of lines: how many there are and a tile has, the parts of a line and the elements
+  // between parts of all of a row, and the pieces of those.
+  u32 rows, rows_together;
+  int parts_log2, gap;
+  Divisor pieces;
   bool converts;
   int in_size;     // of an element of in
   int upper_bits;  // of an element of out that a signed one of in has not
@@ -304,9 +322,11 @@ __device__ __forceinline__ void pass_tiles(const ScanLoop& loop, const Tile& til
     if (finishes && turns[0] >= loop.turns) return;
     if (finishes) tile.hear(turns[0]);
     __syncthreads();
-    if (threadIdx.x == 0 && turn < loop.turns) next = atomicAdd(loop.carries.turn, 1);
+    u32 given = no_tile;  // which is not waited for here
+    if (threadIdx.x == 0 && turn < loop.turns) given = atomicAdd(loop.carries.turn, 1);
     if (finishes) tile.finish(turns[0], slot);
     if constexpr (Tile::keeps_late) tile.keep(x);
+    if (threadIdx.x == 0) next = given;
   }
 }
 
@@ -555,7 +575,7 @@ struct LineTile {
   __device__ __forceinline__ void finish(u32 turn, int slot) const {
     const u32 line = loop.inner.divide(turn), tile = turn - line * loop.inner.divisor;
     const Blocks<Op, A> blocks(rows[slot * warp_size + threadIdx.x % warp_size], row_log2);
-    const A before = blocks.after(before_tile<Op>(tile, table, 0), 0, row_log2).value;
+    const A before = blocks.after(before_tile<Op>(tile, table, 1), 0, row_log2).value;
     int left;
     char* const out = loop.out + place(turn, 1, loop.out_step, left);
 #pragma unroll
@@ -689,7 +709,7 @@ struct ColumnTile {
     first_line(turn, tile);
     A* const own = table + at.turned_line;
     scan_parts(slot, loop.answering > 0 ? Running<Op, A>(*own, tile > 0)
-                                        : before_tile<Op>(tile, own, loop.lines_log2));
+                                        : before_tile<Op>(tile, own, 1 << loop.lines_log2));
     __syncthreads();
     Part<A> x;
     kept.get(slot, x);
@@ -774,9 +794,9 @@ __global__ void __launch_bounds__(block_threads,
     tile.scan_packs(0, x);
     __syncthreads();
     const u32 turn = static_cast<u32>(along);
-    const A total = tile.scan_parts(0, before_tile<Op>(turn, own, loop.lines_log2));
+    const A total = tile.scan_parts(0, before_tile<Op>(turn, own, 1 << loop.lines_log2));
     __syncwarp();
-    if (tile.at.turned_part == 0) walk_on<Op>(turn, total, own, loop.lines_log2);
+    if (tile.at.turned_part == 0) walk_on<Op>(turn, total, own, 1 << loop.lines_log2);
     __syncthreads();
     tile.store_part(out, stored, along == 0, x);
     if (rest <= 0) return;
@@ -904,9 +924,9 @@ __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_thread
     if (ends) {
 #pragma unroll
       for (int l = 0; l < Across; ++l) {
-        constexpr int step_log2 = alone_log2 + (Across > 1) + (Across > 2);
-        walk_on<Op>(part >> row_bits, total[l], table + l, step_log2);
-        row[l] = before_tile<Op>((part >> row_bits) + 1, table + l, step_log2);
+        constexpr int step = alone_threads * Across;
+        walk_on<Op>(part >> row_bits, total[l], table + l, step);
+        row[l] = before_tile<Op>((part >> row_bits) + 1, table + l, step);
       }
     }
   }
@@ -1145,6 +1165,338 @@ __global__ void __launch_bounds__(BandTile<Op, A>::most_threads,
                         parts + (kept_bands + 1) * slots, parts + (kept_bands + 2) * slots});
 }
 
+// ---- short rows of lines ------------------------------------------------------------------------
+
+// A tile has the same parts of all lines of a row, or all parts of those of several rows. It lies
+// in shared memory as in memory, with a gap after each part, and waits there. Threads move it piece
+// by piece, packs (Packed) or elements, whatever the lines of a row are; they scan a part of a
+// line.
+template <class Op, class A, bool Packed>
+struct RowsTile {
+  static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
+  static constexpr int each_log2 = std::bit_width(unsigned(each)) - 1;
+  static constexpr int piece = Packed ? pack_bytes / int(sizeof(A)) : 1;
+  static constexpr int row_bits = row_log2 - packs_of_thread_log2;
+  static constexpr int kept_tiles = kept_rows;
+  static constexpr bool keeps_late = false;
+  struct Items {};
+  struct Place {
+    u32 tile, row;  // the first of its rows
+    int rows;
+  };
+  const ScanLoop& loop;
+  A* kept;
+  // Of the parts of each line of each kept tile; then what stands before a part in its row of
+  // packs. Behind them the first of each pair of blocks of such rows, in the order of a heap.
+  A* totals;
+  A* before;  // the tile, of each line
+  A* table;
+
+  __device__ __forceinline__ int together() const { return int(loop.together.divisor); }
+  __device__ __forceinline__ int parts() const { return 1 << loop.parts_log2; }
+  // Rows of packs.
+  __device__ __forceinline__ int rows_log2() const { return max(0, loop.parts_log2 - row_bits); }
+  __device__ __forceinline__ int pitch() const { return row_line_pitch(loop.parts_log2); }
+  __device__ __forceinline__ int slots() const {
+    return int(loop.rows_together) * together() * pitch();
+  }
+  __device__ __forceinline__ int part_length() const { return each * together() + loop.gap; }
+  __device__ __forceinline__ A* tile_at(int slot) const {
+    return kept + slot * (int(loop.rows_together) << loop.parts_log2) * part_length();
+  }
+  __device__ __forceinline__ Place place_of(u32 turn) const {
+    const u32 tile = loop.inner.divide(turn);
+    const u32 row = (turn - tile * loop.inner.divisor) * loop.rows_together;
+    return {tile, row, int(min(loop.rows_together, loop.rows - row))};
+  }
+  // f(p, place, count) for the thread's pieces, Some at a time: where they are in memory and in
+  // shared memory, and how many elements they have. Whole: a tile has all of them.
+  template <int Some, bool Whole, class F>
+  __device__ __forceinline__ void for_pieces(int rows, char* p, int left, int part_stride,
+                                             int row_over, int itemsize, F&& f) const {
+    const int pieces = int(loop.pieces.divisor), end = rows << loop.parts_log2;
+    int part = int(loop.pieces.divide(threadIdx.x)), at = int(threadIdx.x) - part * pieces;
+    const int part_step = int(loop.pieces.divide(rows_threads));
+    const int at_step = rows_threads - part_step * pieces;
+#pragma unroll 1
+    while (part < end) {
+      char* from[Some];
+      int place[Some], count[Some];
+#pragma unroll
+      for (int l = 0; l < Some; ++l) {
+        count[l] = part < end ? piece : 0;
+        if constexpr (!Whole) {
+          const int first = (part & (parts() - 1)) << each_log2;
+          const int has = max(0, min(left - first, each)) * together();
+          if (part < end) count[l] = min(has - at * piece, piece);
+        }
+        from[l] = p + (i64(part) * part_stride + i64(part >> loop.parts_log2) * row_over +
+                       at * piece * itemsize);
+        place[l] = part * part_length() + at * piece;
+        part += part_step;
+        at += at_step;
+        if (at >= pieces) {
+          at -= pieces;
+          ++part;
+        }
+      }
+      f(from, place, count);
+    }
+  }
+  template <int Some, class F>
+  __device__ __forceinline__ void for_pieces(const Place& at, const char* base, int side, i64 step,
+                                             int itemsize, F&& f) const {
+    const i64 begin = i64(at.tile) << (loop.parts_log2 + each_log2);
+    char* const p = const_cast<char*>(base) +
+                    locate_line(loop, at.row * loop.together.divisor, side) + begin * step;
+    const int length = each << loop.parts_log2, left = count_from(loop, begin, length);
+    const int row_over = loop.rows_together > 1 ? int(loop.dim[1].stride[side] - length * step) : 0;
+    if (left == length) {
+      for_pieces<Some, true>(at.rows, p, left, each * int(step), row_over, itemsize, f);
+    } else {
+      for_pieces<Some, false>(at.rows, p, left, each * int(step), row_over, itemsize, f);
+    }
+  }
+  // Waits until the thread's have arrived.
+  __device__ __forceinline__ void read_pieces(const Place& at, int slot) const {
+    A* const to = tile_at(slot);
+    for_input<A>(loop, [&](auto tag) {
+      using From = decltype(tag);
+      if constexpr (sizeof(From) <= sizeof(A) && 2 * sizeof(From) >= sizeof(A)) {
+        constexpr bool copies = ops::same_type_v<From, A> && sizeof(From) * piece >= 4;
+        constexpr int some = copies ? 4 : 8;
+        for_pieces<some>(
+            at, loop.in, 0, loop.in_step, int(sizeof(From)),
+            [&](char*(&from)[some], int (&place)[some], int (&count)[some]) {
+              [[maybe_unused]] Pack<From, piece> raw[some];
+#pragma unroll
+              for (int l = 0; l < some; ++l) {
+                if (count[l] == piece) {
+                  if constexpr (copies) {
+                    __pipeline_memcpy_async(to + place[l], from[l], sizeof(From) * piece);
+                  } else {
+                    raw[l] = *reinterpret_cast<const Pack<From, piece>*>(from[l]);
+                  }
+                } else {
+#pragma unroll
+                  for (int i = 0; i + 1 < piece; ++i) {
+                    if (i < count[l]) {
+                      to[place[l] + i] =
+                          element_of<A>(loop, reinterpret_cast<const From*>(from[l])[i]);
+                    }
+                  }
+                }
+              }
+              if constexpr (!copies) {
+#pragma unroll
+                for (int l = 0; l < some; ++l) {
+                  Pack<A, piece> x;
+#pragma unroll
+                  for (int i = 0; i < piece; ++i) x.v[i] = element_of<A>(loop, raw[l].v[i]);
+                  if (count[l] == piece) *reinterpret_cast<Pack<A, piece>*>(to + place[l]) = x;
+                }
+              }
+            });
+      }
+    });
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  }
+  __device__ __forceinline__ void store(const Place& at, int slot) const {
+    constexpr int some = 4;
+    const A* const tile = tile_at(slot);
+    for_pieces<some>(at, loop.out, 1, loop.out_step, int(sizeof(A)),
+                     [&](char*(&to)[some], int (&place)[some], int (&count)[some]) {
+                       Pack<A, piece> x[some];
+#pragma unroll
+                       for (int l = 0; l < some; ++l) {
+                         if (count[l] > 0) {
+                           x[l] = *reinterpret_cast<const Pack<A, piece>*>(tile + place[l]);
+                         }
+                       }
+#pragma unroll
+                       for (int l = 0; l < some; ++l) {
+                         if (count[l] == piece) {
+                           if constexpr (Packed) {
+                             store_once(to[l], x[l]);
+                           } else {
+                             *reinterpret_cast<A*>(to[l]) = x[l].v[0];
+                           }
+                         } else {
+#pragma unroll
+                           for (int i = 0; i + 1 < piece; ++i) {
+                             if (i < count[l]) reinterpret_cast<A*>(to[l])[i] = x[l].v[i];
+                           }
+                         }
+                       }
+                     });
+  }
+  // f(line, part, own, x) for the parts that the thread has: the line's totals, and the first
+  // element.
+  template <class F>
+  __device__ __forceinline__ void for_parts(const Place& at, int slot, F&& f) const {
+    const u32 count = u32(at.rows << loop.parts_log2) * together();
+    A* const tile = tile_at(slot);
+    A* const own = totals + slot * slots();
+#pragma unroll 1
+    for (u32 k = threadIdx.x; k < count; k += rows_threads) {
+      const int all_parts = int(loop.together.divide(k)), column = int(k) - all_parts * together();
+      const int row = all_parts >> loop.parts_log2, part = all_parts & (parts() - 1);
+      const int line = row * together() + column;
+      f(line, part, own + line * pitch(), tile + all_parts * part_length() + column);
+    }
+  }
+  __device__ __forceinline__ void read_part(const A* from, Part<A>& x) const {
+#pragma unroll
+    for (int i = 0; i < each; ++i) x[i / E][i % E] = from[i * together()];
+  }
+  // From the totals of parts what stands before them; then(line, total). Threads of a warp have
+  // 2^Log2 parts each of a line.
+  template <int Log2, class Then>
+  __device__ __forceinline__ void sum_up(const Place& at, int slot, Then&& then) const {
+    constexpr int items = 1 << Log2;
+    const int bits = loop.parts_log2 - Log2, lane = threadIdx.x % warp_size;
+    const int in_line = lane & ((1 << bits) - 1), lines = at.rows * together();
+    const int row_lanes_log2 = min(bits, row_bits - Log2), step = rows_threads >> bits;
+#pragma unroll 1
+    for (int first = int(threadIdx.x - lane) >> bits; first < lines; first += step) {
+      const int line = first + (lane >> bits);
+      const bool is = line < lines;
+      A* const own = totals + slot * slots() + line * pitch();
+      A item[items] = {};
+#pragma unroll
+      for (int i = 0; i < items; ++i) {
+        if (is) item[i] = own[(in_line << Log2) + i];
+      }
+      A two[items / 2 + 1] = {}, four[items / 4 + 1] = {}, all = item[0];
+      if constexpr (items > 1) {
+#pragma unroll
+        for (int i = 0; i < items / 2; ++i) two[i] = Op::combine(item[2 * i], item[2 * i + 1]);
+        all = two[0];
+      }
+      if constexpr (items > 2) {
+#pragma unroll
+        for (int i = 0; i < items / 4; ++i) four[i] = Op::combine(two[2 * i], two[2 * i + 1]);
+        all = four[0];
+      }
+      if constexpr (items > 4) all = Op::combine(four[0], four[1]);
+      const Blocks<Op, A> blocks(all, bits);
+      const Running<Op, A> in_row = blocks.after({}, 0, row_lanes_log2);
+      if (is) {
+#pragma unroll
+        for (int i = 0; i < items; ++i) {
+          Running<Op, A> x = in_row;
+          if (items > 4 && (i & 4)) x.then(four[0]);
+          if (items > 2 && (i & 2)) x.then(two[i / 4 * 2]);
+          if (items > 1 && (i & 1)) x.then(item[i - 1]);
+          own[(in_line << Log2) + i] = x.value;
+        }
+#pragma unroll
+        for (int d = row_bits - Log2; d < 5; ++d) {
+          if (d < bits && (in_line & ((2 << d) - 1)) == 1 << d) {
+            own[parts() + ((parts() + in_line * items) >> (d + Log2 + 1))] = blocks.other[d];
+          }
+        }
+        if (in_line == 0) then(line, blocks.total);
+      }
+    }
+  }
+  template <class Then>
+  __device__ __forceinline__ void sum_up(const Place& at, int slot, Then&& then) const {
+    switch (loop.parts_log2) {
+      case 8:
+        return sum_up<3>(at, slot, then);
+      case 7:
+        return sum_up<2>(at, slot, then);
+      case 6:
+        return sum_up<1>(at, slot, then);
+      default:
+        return sum_up<0>(at, slot, then);
+    }
+  }
+  __device__ __forceinline__ void read(u32, Items&) const {}
+  __device__ __forceinline__ void scan(u32 turn, int slot, Items&) const {
+    const Place at = place_of(turn);
+    read_pieces(at, slot);
+    __syncthreads();
+    for_parts(at, slot, [&](int, int part, A* own, const A* from) {
+      Part<A> x;
+      read_part(from, x);
+      own[part] = scan_part<Op>(x);
+    });
+  }
+  __device__ __forceinline__ void tell(u32 turn, int slot) const {
+    const Place at = place_of(turn);
+    const u32 first = at.row * loop.together.divisor;
+    sum_up(at, slot, [&](int line, A total) {
+      publish(question<A>(loop.carries, first + line, at.tile), total);
+    });
+  }
+  __device__ __forceinline__ void hear(u32 turn) const {
+    const Place at = place_of(turn);
+    hear_answers(loop.carries, at.row * loop.together.divisor, together(), at.tile, before);
+  }
+  __device__ __forceinline__ void finish(u32 turn, int slot) const {
+    const Place at = place_of(turn);
+    for_parts(at, slot, [&](int line, int part, const A* own, A* from) {
+      Part<A> x;
+      read_part(from, x);
+      scan_part<Op>(x);
+      const int row = part >> row_bits;
+      Running<Op, A> outside{before[line], at.tile > 0};
+      for (int d = rows_log2() - 1; d >= 0; --d) {
+        if (row >> d & 1) outside.then(own[parts() + (((1 << rows_log2()) + row) >> (d + 1))]);
+      }
+      add_to_part<Op, A>({own[part], (part & ((1 << row_bits) - 1)) > 0}, outside, x);
+#pragma unroll
+      for (int i = 0; i < each; ++i) from[i * together()] = x[i / E][i % E];
+    });
+    __syncthreads();
+    store(at, slot);
+  }
+};
+template <class Op, class A, bool Packed>
+__device__ __forceinline__ RowsTile<Op, A, Packed> rows_tile(const ScanLoop& loop, int tiles,
+                                                             unsigned char* memory) {
+  RowsTile<Op, A, Packed> tile{loop, reinterpret_cast<A*>(memory), nullptr, nullptr, nullptr};
+  tile.totals = tile.tile_at(tiles);
+  tile.before = tile.totals + tiles * tile.slots();
+  tile.table = tile.before + int(loop.rows_together) * tile.together();
+  return tile;
+}
+
+// Few lines, whose tiles blocks pass.
+template <class Op, class A, bool Packed>
+__global__ void __launch_bounds__(rows_threads, resident_rows)
+    pass_rows(const __grid_constant__ ScanLoop loop) {
+  extern __shared__ __align__(16) unsigned char row_memory[];
+  if (answers_others<Op>(loop, reinterpret_cast<A*>(row_memory))) return;
+  pass_tiles(loop, rows_tile<Op, A, Packed>(loop, kept_rows, row_memory));
+}
+// Many: a block goes along its own.
+template <class Op, class A, bool Packed>
+__global__ void __launch_bounds__(rows_threads, resident_rows)
+    walk_rows(const __grid_constant__ ScanLoop loop) {
+  extern __shared__ __align__(16) unsigned char row_memory[];
+  const auto tile = rows_tile<Op, A, Packed>(loop, 1, row_memory);
+  const int lines = int(loop.rows_together) * tile.together();
+  typename RowsTile<Op, A, Packed>::Items none;
+  for (u32 turn = blockIdx.x, along = 0;; ++along) {
+    tile.scan(turn, 0, none);
+    __syncthreads();
+    const bool ends = turn + loop.inner.divisor >= loop.turns;
+    tile.sum_up(tile.place_of(turn), 0, [&](int line, A total) {
+      tile.before[line] = before_tile<Op>(along, tile.table + line, lines).value;
+      if (!ends) walk_on<Op>(along, total, tile.table + line, lines);
+    });
+    __syncthreads();
+    tile.finish(turn, 0);
+    if (ends) return;
+    turn += loop.inner.divisor;
+    __syncthreads();
+  }
+}
+
 // ---- narrow integers into wide ones -------------------------------------------------------------
 
 // Most of what is moved is written. Integers give the same bits in any order: what waits for what
@@ -1364,7 +1716,7 @@ struct NarrowTile {
   __device__ __forceinline__ void finish(u32 turn, int slot) const {
     u32 tile;
     line_of(turn, tile);
-    const A before = before_tile<Op>(tile, table, 0).value;
+    const A before = before_tile<Op>(tile, table, 1).value;
     piece(turn, slot).finish(Op::combine(before, total_of(slot, warp())));
   }
 };
@@ -1463,11 +1815,17 @@ const void* find_narrow_kernel(int in_size, bool columns, bool sectors, bool pas
 // The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
 const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks, bool bands,
-                        bool alone) {
+                        bool rows, bool alone) {
   const auto kernel = [&](auto zero) {
     using A = decltype(zero);
     if constexpr (sizeof(A) >= 4 && !ops::is_complex_v<A>) {
       if (bands) return reinterpret_cast<const void*>(&pass_bands<Op, A>);
+      if (rows) {
+        return packed   ? passes ? reinterpret_cast<const void*>(&pass_rows<Op, A, true>)
+                                 : reinterpret_cast<const void*>(&walk_rows<Op, A, true>)
+               : passes ? reinterpret_cast<const void*>(&pass_rows<Op, A, false>)
+                        : reinterpret_cast<const void*>(&walk_rows<Op, A, false>);
+      }
     }
     if constexpr (sizeof(A) == 4) {
       if (alone) {
@@ -1507,6 +1865,78 @@ const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool wa
     default:
       raise(ErrorKind::not_implemented, "a scan into ", d, " has no kernel");
   }
+}
+
+// How short rows of lines are cut.
+struct RowsCut {
+  int parts_log2 = 0, gap = 0;
+  std::int64_t rows = 1;   // of a tile; whole ones where there are several
+  std::int64_t bytes = 0;  // of the shared memory of a block
+};
+
+// Elements between the parts of a tile of which neighbouring threads begin in different banks.
+int gap_between(std::int64_t part, std::int64_t together, int size) {
+  const int unit = pack_bytes / size, banks = 128 / size;
+  int best = 0, fewest = banks + 1;
+  for (int gap = 0; gap <= part / 8 + unit && gap < banks; gap += unit) {
+    int meet[32] = {}, most = 0;
+    for (std::int64_t k = 0; k < banks; ++k) {
+      const std::int64_t at = k / together * (part + gap) + k % together;
+      most = std::max(most, ++meet[at % banks]);
+    }
+    if (most < fewest) {
+      fewest = most;
+      best = gap;
+    }
+  }
+  return best;
+}
+
+// Blocks of rows that a multiprocessor has where they take so much shared memory.
+std::int64_t resident_with(std::int64_t bytes) {
+  constexpr std::int64_t reserved = 1024;  // of each block
+  const auto shared = static_cast<std::int64_t>(properties().shared_bytes_opt_in);
+  return std::clamp<std::int64_t>((shared + reserved) / (bytes + reserved), 1, resident_rows);
+}
+
+// Of rows of `inner` lines of n elements, of which blocks pass tiles or go along their own.
+RowsCut cut_rows(std::int64_t n, std::int64_t inner, std::int64_t rows, int size, bool passes) {
+  const std::int64_t elements = elements_of_pack(size), each = packs_of_thread * elements;
+  const std::int64_t parts = (n - 1) / each + 1;
+  RowsCut best;
+  best.gap = gap_between(each * inner, inner, size);
+  const auto bytes_of = [&](const RowsCut& cut) {
+    const std::int64_t of_line = std::int64_t{1} << cut.parts_log2;
+    const std::int64_t tile =
+        of_line * (each * inner + cut.gap) + inner * row_line_pitch(cut.parts_log2);
+    // Behind each line: what stands before the tile and, of tiles that follow each other, blocks.
+    const std::int64_t behind =
+        1 + (passes ? 0 : std::bit_width(static_cast<std::uint64_t>((parts - 1) / of_line)));
+    return cut.rows * ((passes ? kept_rows : 1) * tile + inner * behind) * size;
+  };
+  const auto shared = static_cast<std::int64_t>(properties().shared_bytes_opt_in);
+  const std::int64_t blocks =
+      passes ? resident_rows : (rows - 1) / properties().multiprocessors + 1;
+  std::int64_t most = 0;
+  for (int log2 = least_row_parts_log2; log2 <= most_row_parts_log2; ++log2) {
+    RowsCut cut = best;
+    cut.parts_log2 = log2;
+    cut.bytes = bytes_of(cut);
+    if (cut.bytes > shared) break;
+    const std::int64_t at_work = cut.bytes * std::min(blocks, resident_with(cut.bytes));
+    if (at_work > most) {
+      most = at_work;
+      best = cut;
+    }
+    if (std::int64_t{1} << log2 >= parts) break;
+  }
+  if (!passes && std::int64_t{1} << best.parts_log2 >= parts) {
+    best.parts_log2 = std::bit_width(static_cast<std::uint64_t>(parts - 1));
+    const std::int64_t row = ((each * inner + best.gap) << best.parts_log2) * size;
+    best.rows = std::clamp<std::int64_t>(rows_bytes / row, 1, rows);
+    best.bytes = bytes_of(best);
+  }
+  return best;
 }
 
 }  // namespace
@@ -1574,6 +2004,18 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   bool sectors = false;  // whether rows of results of neighbouring lines begin at those of memory
   // Whether integers of one or two bytes become those of eight.
   bool narrow = converts && integral && in_size <= 2 && size == 8;
+  const std::int64_t inner = columns ? kept.size.back() : 1;
+  // Short rows of lines that follow each other in both operands.
+  const auto follow = [&](int side) {
+    const Dims& stride = kept.stride[side];
+    return (side == 0 ? in_step : out_step) == inner && stride.back() == 1 && kept.ndim() <= 2 &&
+           detail::magnitude(stride[0]) < most_counted / size;
+  };
+  const bool short_rows = columns && size >= 4 && 2 * in_size >= size && in_size <= size &&
+                          !is_complex(out.dtype) && inner <= most_row_lines && follow(0) &&
+                          follow(1);
+  RowsCut rows_cut;
+  bool as_rows = false;
   // Whether threads go along lines alone, how many warps have a row, and whether in whole packs.
   bool alone = false, alone_packed = false;
   std::int64_t row_chunks = 0;
@@ -1598,7 +2040,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     // Where they begin within sectors, warps share the more sectors the less of a row they have.
     if (size == 4 && !converts && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
         !(sectors && begin_at(0, sector_bytes / size))) {
-      const std::int64_t inner = kept.size.back(), chunk = warp_size * elements;  // of a warp
+      const std::int64_t chunk = warp_size * elements;  // of a warp
       const std::int64_t chunks = (inner - 1) / chunk + 1;
       alone = lines >= sms * least_alone * elements && 10 * inner >= 7 * chunk * chunks;
       if (alone) {
@@ -1608,7 +2050,16 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     }
     const std::int64_t warp_rows = (lines - 1) / warp_size + 1;
     narrow &= n >= least_narrow && 2 * warp_rows >= 3 * sms && (sectors || warp_rows <= 2 * sms);
-    if (narrow) {
+    // Those that begin at sectors have blocks of their own otherwise.
+    if (short_rows && !narrow && !alone && !sectors) {
+      rows_cut = cut_rows(n, inner, lines / inner, size, false);
+      groups = (lines / inner - 1) / rows_cut.rows + 1;
+      as_rows = rows_cut.bytes > 0 && groups >= 2 * sms;
+    }
+    if (as_rows) {
+      tiles = ((n - 1) / (packs_of_thread * elements) >> rows_cut.parts_log2) + 1;
+      walks = true;
+    } else if (narrow) {
       groups = warp_rows;
       tiles = 1;
       walks = true;
@@ -1649,6 +2100,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
                        : (lines - 1) / ((1 << tile_log2 >> loop.row_packs_log2) / rows) + 1;
   }
   const bool passes = tiles > 1 && !walks;
+  const auto shared = static_cast<std::int64_t>(properties().shared_bytes_opt_in);
   // Whether packs go across the lines of an operand: from their beginning on, as they lie together.
   const auto in_packs = [&](const char* p, const Dims& strides, std::int64_t step, int item) {
     bool all = strides.back() == 1 && step % elements == 0 && is_aligned_to(p, elements * item);
@@ -1656,7 +2108,6 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     return all;
   };
   const std::int64_t band_elements = std::int64_t{warp_size} * packs_of_thread * elements;
-  const std::int64_t inner = columns ? kept.size.back() : 1;
   bool bands = columns && passes && n > band_elements && (size == 4 || size == 8) &&
                in_size <= size && !is_complex(out.dtype) && inner % elements == 0 &&
                in_packs(in.data + kept.base[0] * in_size, kept.stride[0], in_step, in_size) &&
@@ -1667,7 +2118,6 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   };
   if (bands) {
     // Tiles of about as many packs, and as few tiles as can be.
-    const auto shared = static_cast<std::int64_t>(properties().shared_bytes_opt_in);
     std::int64_t most = band_bytes / pack_bytes;
     while (most > 1 && band_bytes_of(most * elements) > shared) most /= 2;
     const std::int64_t packs = inner / elements, beside = (packs - 1) / most + 1;
@@ -1676,21 +2126,49 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     loop.together = Divisor(static_cast<u32>(together));
     loop.beside = Divisor(static_cast<u32>((inner - 1) / together + 1));
   }
+  if (passes && short_rows && inner <= most_passed_row_lines &&
+      !(bands && band_elements * inner * size > small_band)) {
+    rows_cut = cut_rows(n, inner, lines / inner, size, true);
+    as_rows =
+        rows_cut.bytes > 0 && (n - 1) / (packs_of_thread * elements) >> rows_cut.parts_log2 > 0;
+    bands &= !as_rows;
+  }
   // Where lines are few, some blocks only answer the others; few enough not to be in the way.
   loop.answering = 0;
   if (columns && passes) {
-    const std::int64_t most = bands ? together / elements : warps;
-    const std::int64_t resident =
-        bands ? resident_bands(size) * (band_bytes / pack_bytes) / most : resident_blocks(size);
+    const std::int64_t most = as_rows ? rows_threads / warp_size
+                              : bands ? together / elements
+                                      : warps;
+    const std::int64_t resident = as_rows ? resident_rows
+                                  : bands ? resident_bands(size) * (band_bytes / pack_bytes) / most
+                                          : resident_blocks(size);
     const std::int64_t each = std::min(most, (lines * blocks_answered - 1) / (sms * resident) + 1);
     const std::int64_t answering = (lines - 1) / each + 1;
     if (least_multiprocessors * answering <= sms) loop.answering = static_cast<u32>(answering);
     loop.lines_answered = static_cast<u32>(each);
     bands &= loop.answering > 0;
+    as_rows &= loop.answering > 0;
   }
   if (bands) {
     groups = lines / inner * loop.beside.divisor;
     tiles = (n - 1) / band_elements + 1;
+  }
+  bool rows_packed = false;
+  if (as_rows) {
+    const std::int64_t part = packs_of_thread * elements;
+    groups = (lines / inner - 1) / rows_cut.rows + 1;
+    tiles = ((n - 1) / part >> rows_cut.parts_log2) + 1;
+    const auto in_packs = [&](const char* p, const Dims& stride, int item) {
+      return is_aligned_to(p, elements * item) && (kept.ndim() == 1 || stride[0] % elements == 0);
+    };
+    rows_packed = in_packs(in.data + kept.base[0] * in_size, kept.stride[0], in_size) &&
+                  in_packs(out.data + kept.base[1] * size, kept.stride[1], size);
+    loop.together = Divisor(static_cast<u32>(inner));
+    loop.rows = static_cast<u32>(lines / inner);
+    loop.rows_together = static_cast<u32>(rows_cut.rows);
+    loop.parts_log2 = rows_cut.parts_log2;
+    loop.gap = rows_cut.gap;
+    loop.pieces = Divisor(static_cast<u32>(part * inner / (rows_packed ? elements : 1)));
   }
   std::optional<Scratch> totals;
   if (passes) {
@@ -1728,11 +2206,13 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
               (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
   if (alone) packed = alone_packed;
+  if (as_rows) packed = rows_packed;
   const void* const kernel =
-      narrow    ? product ? find_narrow_kernel<ops::Prod>(in_size, columns, sectors, passes)
-                          : find_narrow_kernel<ops::Sum>(in_size, columns, sectors, passes)
-      : product ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands, alone)
-                : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands, alone);
+      narrow ? product ? find_narrow_kernel<ops::Prod>(in_size, columns, sectors, passes)
+                       : find_narrow_kernel<ops::Sum>(in_size, columns, sectors, passes)
+      : product
+          ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands, as_rows, alone)
+          : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands, as_rows, alone);
   void* arguments[] = {&loop};
   std::int64_t blocks = groups;
   int kept_bytes = 0, threads = block_threads;
@@ -1750,6 +2230,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     const int packs = narrow_steps * warp_size * elements * in_size / pack_bytes;
     keep_tiles(kept_lines * warps * (packs + 1) * pack_bytes,
                product ? resident_narrow<ops::Prod, u64> : resident_narrow<ops::Sum, u64>);
+  } else if (as_rows) {
+    threads = rows_threads;
+    kept_bytes = static_cast<int>(rows_cut.bytes);
+    if (passes) keep_tiles(kept_bytes, resident_with(rows_cut.bytes));
   } else if (bands) {
     threads = warp_size * static_cast<int>(together / elements);
     const int most_threads = warp_size * band_bytes / pack_bytes;

@@ -1,5 +1,6 @@
 // Scans bit by bit: against the order of additions that cuda/scan.cu promises, written down
 // once more for a line on the host, whatever the line's layout and its neighbours.
+#include <bit>
 #include <cstring>
 #include <sstream>
 
@@ -154,11 +155,13 @@ void check_scan_order(int rounds) {
     using Op = decltype(op);
     using A = decltype(sum);
     std::vector<decltype(item)> line(shape[axis]);
-    fill_random(from, reinterpret_cast<char*>(line.data()), shape[axis], Values::small);
+    constexpr bool multiplies = std::is_same_v<Op, ops::Prod>;
+    fill_random(from, reinterpret_cast<char*>(line.data()), shape[axis],
+                multiplies && is_floating(from) ? Values::near_one : Values::small);
     std::vector<A> added(line.size());
     for (std::size_t i = 0; i < line.size(); ++i) {
       // Products of even numbers would soon be zero.
-      if constexpr (std::is_same_v<Op, ops::Prod>) line[i] |= 1;
+      if constexpr (multiplies && std::is_integral_v<decltype(item)>) line[i] |= 1;
       added[i] = static_cast<A>(line[i]);
     }
     check_lines<Op>(from, line, to, scanned<Op>(std::move(added)), shape, axis, true);
@@ -166,6 +169,29 @@ void check_scan_order(int rounds) {
   const auto side_by_side = [&](DType dtype, auto zero, const Dims& shape, int axis) {
     along(ops::Sum(), dtype, zero, dtype, zero, shape, axis);
   };
+  // Short rows of lines: few, whose tiles blocks pass, and many, of one tile or several; of any
+  // number of parts, whose last pieces are shorter, and of several rows.
+  const auto short_rows = [&](const Dims& shape, int axis) {
+    side_by_side(DType::float32, f32(), shape, axis);
+    side_by_side(DType::float64, f64(), shape, axis);
+    along(ops::Prod(), DType::float32, f32(), DType::float32, f32(), shape, axis);
+    along(ops::Sum(), DType::int32, i32(), DType::int64, u64(), shape, axis);
+    along(ops::Prod(), DType::uint16, u16(), DType::uint32, u32(), shape, axis);
+  };
+  for (const std::int64_t columns : {2, 3, 4, 5, 7, 13, 16, 31, 33, 64, 65}) {
+    short_rows({9000 + columns, columns}, 0);
+  }
+  short_rows({2, 9001, 31}, 1);
+  short_rows({3, 4096, 6}, 1);
+  for (const std::int64_t n : {2, 9, 16, 17, 33, 129, 300}) {
+    const std::int64_t parts = std::bit_ceil(static_cast<std::uint64_t>((n - 1) / 16 + 1));
+    short_rows({32100 / parts, n, 3}, 1);
+    short_rows({270 + 6600 / parts, n, 15}, 1);
+  }
+  short_rows({8100, 63, 4}, 1);
+  short_rows({300, 4500, 3}, 1);
+  short_rows({270, 1111, 31}, 1);
+  short_rows({270, 60, 101}, 1);
   side_by_side(DType::float32, f32(), {300, 6500}, 0);
   side_by_side(DType::float64, f64(), {70, 76100}, 0);
   side_by_side(DType::float32, f32(), {130, 20000}, 0);

@@ -335,7 +335,7 @@ void measure_others() {
       report("cumulative_sum along " + std::to_string(axis) + " " + name, 2.0 * x.nbytes(),
              [&] { cuda::scan(false, x.with(square), axis, false, z.with(square)); });
     }
-    for (const std::int64_t columns : {3, 4, 16, 31, 64, 256}) {
+    for (const std::int64_t columns : {2, 3, 4, 7, 16, 31, 64, 256, 512}) {
       const Layout few = Layout::contiguous({n / columns, columns});
       report("cumulative_sum of " + std::to_string(columns) + " columns " + name,
              2.0 * x.nbytes() * double(few.size) / double(n),
@@ -368,6 +368,12 @@ void measure_others() {
     target.layout = &scalar;
     report("scatter of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
            [&] { cuda::scatter(some, order, {0, m - 1}, target); });
+  }
+  for (const Dims& shape : {Dims{65536, 256, 4}, Dims{21845, 1024, 3}, Dims{1000, 2100, 31}}) {
+    const Array x = random_array(DType::float32, shape), z = array(DType::float32, shape);
+    std::ostringstream what;
+    what << "cumulative_sum of rows of columns " << shape << " float32";
+    report(what.str(), 2.0 * x.nbytes(), [&] { cuda::scan(false, x, 1, false, z); });
   }
   for (const int axis : {0, 1}) {
     const Array x = random_array(DType::float32, {256, 256, 256});
