@@ -64,6 +64,41 @@ def test_unique_of_millions():
     same(with_inverse.inverse_indices, a.astype(np.int64))
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_few_values(dtype, threads):
+    """Of few values many elements, in any order, with NaN and both zeros among them."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    draw = Draw(23)
+    for length, distinct in ((2048, 3), (5000, 40), (70_001, 900), (300_000, 1), (150_000, 9000)):
+        pool = draw.array((distinct,), dtype)
+        if pool.dtype.kind == "f":
+            some = np.asarray([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)
+            pool = np.concatenate([pool, some[: draw.choice([2, 4, 5])]])
+        a = pool[draw.numpy.integers(0, len(pool), length)]
+        with threadpoolctl.threadpool_limits(threads, "openmp"):
+            check_unique(a)
+            check_unique(np.repeat(a[:3000], 30))
+
+
+def test_values_whose_keys_fall_together():
+    """All of them in one place of a table that multiplies by the golden ratio."""
+    inverse = pow(0x9E3779B97F4A7C15, -1, 2**64)
+    keys = [(i * inverse) % 2**64 ^ 2**63 for i in range(400)]
+    values = np.asarray(keys, np.uint64).view(np.int64)
+    check_unique(np.tile(values, 200))
+
+
+def test_many_values_that_seem_few():
+    """Most are one, and the rest more than a table takes."""
+    a = np.zeros(400_000, np.int64)
+    a[1::2] = np.arange(200_000)
+    check_unique(a)
+    a = a.astype(np.float32)
+    a[1::4] = np.nan
+    check_unique(a)
+
+
 def test_nans_are_distinct_and_zeros_are_one():
     nan = float("nan")
     result = xp.unique_all(xp.asarray([nan, 0.0, nan, -0.0, 1.0]))

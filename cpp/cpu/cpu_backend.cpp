@@ -98,6 +98,9 @@ class CpuBackend final : public Backend {
                     const Operand& out) override {
     return cpu::searchsorted(in, sorter, values, right, out);
   }
+  bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out) override {
+    return cpu::unique(x, indices, inverse, counts, out);
+  }
 
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     cpu::matmul(a, b, out);

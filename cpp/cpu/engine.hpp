@@ -42,6 +42,8 @@ void sort(const Operand& in, int axis, bool descending, const Operand& out);
 void argsort(const Operand& in, int axis, bool descending, const Operand& out);
 bool searchsorted(const Operand& in, const Operand* sorter, const Operand& values, bool right,
                   const Operand& out);
+// ---- unique.cpp
+bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out);
 // ---- matmul.cpp
 void matmul(const Operand& a, const Operand& b, const Operand& out);
 // ---- cross.cpp

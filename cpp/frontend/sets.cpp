@@ -47,8 +47,8 @@ void invert_in_place(const Array& flags) {
 struct Runs {
   Array sorted;  // the elements in order
   Array order;   // their positions in x; only with want_order
-  Array starts;  // where each run starts
   Array flags;   // whether a run starts here
+  std::int64_t count;
 };
 
 Runs runs_of(const Array& flat, bool want_order) {
@@ -69,21 +69,26 @@ Runs runs_of(const Array& flat, bool want_order) {
     apply(Op::not_equal, flat.dtype, part(r.sorted, 1, n - 1), part(r.sorted, 0, n - 1),
           part(r.flags, 1, n - 1));
   }
-  const std::int64_t count = n > 0 ? engine.count_nonzero(r.flags) : 0;
-  r.starts = empty({count}, index_dtype, flat.device());
-  const Operand column[] = {r.starts};
-  if (count > 0) engine.nonzero(r.flags, column);
+  r.count = n > 0 ? engine.count_nonzero(r.flags) : 0;
   return r;
 }
 
-Array counts_of(const Runs& r) {
-  const std::int64_t count = r.starts.size();
-  const Array counts = empty({count}, index_dtype, r.starts.device());
+// Where each run starts.
+Array starts_of(const Runs& r) {
+  const Array starts = empty({r.count}, index_dtype, r.flags.device());
+  const Operand column[] = {starts};
+  if (r.count > 0) backend_of(starts).nonzero(r.flags, column);
+  return starts;
+}
+
+Array counts_of(const Runs& r, const Array& starts) {
+  const std::int64_t count = r.count;
+  const Array counts = empty({count}, index_dtype, starts.device());
   if (count == 0) return counts;
   const Element end = Element::of(r.flags.size());
-  apply(Op::subtract, index_dtype, part(r.starts, 1, count - 1), part(r.starts, 0, count - 1),
+  apply(Op::subtract, index_dtype, part(starts, 1, count - 1), part(starts, 0, count - 1),
         part(counts, 0, count - 1));
-  apply(Op::subtract, index_dtype, end, part(r.starts, count - 1, 1), part(counts, count - 1, 1));
+  apply(Op::subtract, index_dtype, end, part(starts, count - 1, 1), part(counts, count - 1, 1));
   return counts;
 }
 
@@ -108,9 +113,20 @@ Unique find_unique(const Array& x, bool indices, bool inverse, bool counts) {
     return u;
   }
   const Runs r = runs_of(flat, indices || inverse);
-  u.values = pick(r.sorted, r.starts);
-  if (indices) u.indices = pick(r.order, r.starts);
-  if (counts) u.counts = counts_of(r);
+  if (r.count == flat.size()) {  // each its own run
+    u.values = r.sorted;
+    if (indices) u.indices = r.order;
+    if (counts) u.counts = full({r.count}, Element::of(std::int64_t{1}), flat.device());
+  } else {
+    u.values = empty({r.count}, flat.dtype, flat.device());
+    const bool more = indices || counts;
+    if (more || !backend_of(flat).compress(r.sorted, r.flags, u.values)) {
+      const Array starts = starts_of(r);
+      u.values = pick(r.sorted, starts);
+      if (indices) u.indices = pick(r.order, starts);
+      if (counts) u.counts = counts_of(r, starts);
+    }
+  }
   if (inverse) u.inverse = inverse_of(r, x.shape());  // the last: it changes the flags
   return u;
 }
