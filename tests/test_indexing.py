@@ -328,6 +328,22 @@ def test_large_gathers_scatters_and_masks(dtype):
             same(written, expected)
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64", "complex128"])
+def test_masks_of_few_elements_of_large_arrays(dtype, threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    draw = Draw(threads)
+    a = draw.values((1030, 1100), dtype)
+    with threadpoolctl.threadpool_limits(threads, "openmp"):
+        for share in (1e-5, 0.0005, 0.02, 0.3):
+            mask = draw.numpy.random(a.shape) < share
+            mask[500:502] = True
+            for view, flags in ((a, mask), (a.T, mask.T), (a[:, ::-2], mask[:, ::-2])):
+                same(ours(view)[ours(flags)], view[flags])
+                for found, expected in zip(xp.nonzero(ours(flags)), np.nonzero(flags), strict=True):
+                    same(found, expected)
+
+
 def test_masks_of_size_zero_match_any_dimension():
     assert xp.ones((3, 4))[xp.zeros((0,), dtype=xp.bool)].shape == (0, 4)
     assert xp.ones((3, 4))[xp.zeros((3, 0), dtype=xp.bool)].shape == (0,)

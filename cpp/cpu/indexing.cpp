@@ -810,7 +810,8 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
   const Rows cut(plan);
   const i64 step = plan.stride[0].back();
   std::vector<i64> before(cut.chunks + 1, 0);  // elements before each chunk
-  if (cut.chunks > 1) {
+  const bool alone = thread_count() == 1;
+  if (cut.chunks > 1 && !alone) {
     parallel_for(cut.chunks, mask.layout->size, [&](i64 chunk) {
       i64 count = 0;
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
@@ -828,10 +829,23 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
     constexpr i64 bytes = sizeof(T), block = 1024;
     const i64 in_step = plan.stride[1].back() * bytes;
     const i64 work = mask.layout->size * (1 + bytes) + out.layout->size * bytes;
-    parallel_for(cut.chunks, work, [&](i64 chunk) {
-      std::uint16_t positions[block + 8];
-      char* q = out.data + before[chunk] * bytes;
-      char* const end = out.data + before[chunk + 1] * bytes;
+    // What is picked here and there of a large array is asked for a block before it is read.
+    constexpr i64 far = i64{1} << 20;
+    const bool fetches =
+        mask.layout->size * bytes >= far && out.layout->size * 3 < mask.layout->size;
+    char* next = out.data;  // where one thread goes on
+    const auto pick = [&](i64 chunk) {
+      std::uint16_t positions[2][block + 8];
+      const char* waiting = nullptr;  // the block that has been asked for
+      i64 awaited = 0;
+      int turn = 0;
+      char* q = alone ? next : out.data + before[chunk] * bytes;
+      char* const end = out.data + (alone ? out.layout->size : before[chunk + 1]) * bytes;
+      const auto take = [&](const char* from, const std::uint16_t* places, i64 found) {
+        char* const to = q;
+        for (i64 k = 0; k < found; ++k) store(to + k * bytes, load<T>(from + places[k] * in_step));
+        q = to + found * bytes;
+      };
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
         for (i64 r = 0; r < rows; ++r) {
           const char* m = mask.data + at[0] + r * row_stride(plan, 0);
@@ -839,7 +853,7 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
           for (i64 j = first; j < last; j += block) {
             const i64 n = std::min(block, last - j);
             const char* from = p + j * in_step;
-            if (step == 1 && in_step == bytes && mostly_nonzero(m + j, n)) {
+            if (!fetches && step == 1 && in_step == bytes && mostly_nonzero(m + j, n)) {
               each_nonzero_run(m + j, n, [&](i64 i, auto count) {
                 if (end - q < count * bytes) return;
                 std::memcpy(q, from + i * bytes, count * bytes);
@@ -847,15 +861,26 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
               });
               continue;
             }
-            const i64 found = std::min((end - q) / bytes,
-                                       positions_in_row<bool>(m + j * step, step, n, positions));
-            for (i64 k = 0; k < found; ++k, q += bytes) {
-              store(q, load<T>(from + positions[k] * in_step));
+            std::uint16_t* const places = positions[turn];
+            const i64 found = std::min((end - q) / bytes - awaited,
+                                       positions_in_row<bool>(m + j * step, step, n, places));
+            if (!fetches) {
+              take(from, places, found);
+              continue;
             }
+            for (i64 k = 0; k < found; ++k) __builtin_prefetch(from + places[k] * in_step);
+            turn ^= 1;
+            take(waiting, positions[turn], awaited);
+            waiting = from;
+            awaited = found;
           }
         }
       });
-    });
+      take(waiting, positions[turn ^ 1], awaited);
+      if (alone) next = q;
+    };
+    if (!alone) return parallel_for(cut.chunks, work, pick);
+    for (i64 chunk = 0; chunk < cut.chunks; ++chunk) pick(chunk);
   });
 }
 

@@ -1,5 +1,6 @@
 // Where bytes are not zero, compiled per instruction set: 64 bytes become the bits of a word, and
 // every eight of its bits a vector of positions.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -43,6 +44,23 @@ u64 nonzero_of_64(const char* p) {
   for (int k = 0; k < 64; k += 8) bits |= nonzero_of_8(p + k) << k;
 #endif
   return bits;
+}
+
+// Whether 256 of them are all zero.
+ARRAYX_HD bool zeros_of_256(const char* p) {
+  using V = ops::Vec<u64, ops::vector_bytes / 8>;
+  constexpr int width = ops::vector_bytes;
+  V any = V::load(p);
+  ARRAYX_UNROLL
+  for (int k = width; k < 256; k += width) any = any | V::load(p + k);
+#if defined(__AVX512F__)
+  const __m512i x = __builtin_bit_cast(__m512i, any.v);
+  return _mm512_test_epi64_mask(x, x) == 0;
+#else
+  u64 all = 0;
+  for (int k = 0; k < width / 8; ++k) all |= any.v[k];
+  return all == 0;
+#endif
 }
 
 // The places of the ones of a byte, in front.
@@ -106,14 +124,21 @@ i64 positions(const char* p, i64 n, i64 base, void* out, i64 room) {
   P* to = static_cast<P*>(out);
   P* const end = to + room;
   i64 i = 0;
-  for (; i + 64 <= n; i += 64) {
-    const u64 bits = nonzero_of_64(p + i);
-    u64 more = bits;
-    for (int k = 0; k < few_ones; ++k) more &= more - (more != 0);
-    if (more == 0) {
-      to = write_few(bits, base + i, to, end);
-    } else {
-      for (int k = 0; k < 64; k += 8) to = write_byte(bits >> k & 255, base + i + k, to, end);
+  while (i + 64 <= n) {
+    const i64 next = std::min(i + 256, n - 63);
+    if (i + 256 <= n && zeros_of_256(p + i)) {
+      i += 256;
+      continue;
+    }
+    for (; i < next; i += 64) {
+      const u64 bits = nonzero_of_64(p + i);
+      u64 more = bits;
+      for (int k = 0; k < few_ones; ++k) more &= more - (more != 0);
+      if (more == 0) {
+        to = write_few(bits, base + i, to, end);
+      } else {
+        for (int k = 0; k < 64; k += 8) to = write_byte(bits >> k & 255, base + i + k, to, end);
+      }
     }
   }
   for (; i + 8 <= n; i += 8) to = write_byte(nonzero_of_8(p + i), base + i, to, end);
