@@ -2,6 +2,7 @@
 // padded vector. Included by the kernel sources only, once per instruction set.
 #pragma once
 
+#include "../simd/compare.hpp"
 #include "../simd/stream.hpp"
 #include "../simd/vec.hpp"  // before the vocabulary, whose templates name its overloads
 
@@ -183,6 +184,12 @@ ARRAYX_HD void stream_result(Complex<Vec<T, N>> x, char* p) {
   stream_vector(interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}), p + N * sizeof(T));
 }
 
+template <class F, class E>
+inline constexpr bool compares_vectors = false;
+template <class F, class T, int Lanes>
+inline constexpr bool compares_vectors<F, Elements<T, Lanes>> =
+    compares_into_bits<F, T> && Lanes * sizeof(T) == ops::vector_bytes;
+
 // ---- kernels
 // --------------------------------------------------------------------------------------
 
@@ -215,7 +222,23 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
     for (; i < head; i += lanes) few(i, lanes < head - i ? lanes : head - i);
     i = head;
   }
-  if constexpr (Together > 1 && (Stream || ops::lane_traits<Result>::lanes == lanes)) {
+  if constexpr (sizeof...(Inputs) == 1 && compares_vectors<F, First>) {
+    for (; i + line_bytes <= n; i += line_bytes) {
+      if constexpr (Stream) {
+        if (goes_on || (n - i) * First::item > page_bytes) {
+          fetch_page_after<line_bytes * First::item>(p[0] + i * First::item);
+          fetch_page_after<line_bytes * First::item>(p[1] + i * First::item);
+        }
+      }
+      u64 bits = 0;
+      ARRAYX_UNROLL
+      for (int k = 0; k < line_bytes; k += lanes) {
+        bits |= compared_bits<F>(First::load(p[0], i + k), First::load(p[1], i + k)) << k;
+        if constexpr (Stream) keep_order();
+      }
+      put_bits<Stream>(bits, q + i);
+    }
+  } else if constexpr (Together > 1 && (Stream || ops::lane_traits<Result>::lanes == lanes)) {
     for (; i + Together * lanes <= n; i += Together * lanes) {
       if constexpr (Stream) {
         const auto ask = [=]<class E>(const char* from, E) __attribute__((always_inline)) {
