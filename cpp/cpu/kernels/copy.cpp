@@ -41,6 +41,85 @@ ARRAYX_HD V interleave_half(V a, V b, std::integer_sequence<int, I...>) {
 // ---- casts
 // ----------------------------------------------------------------------------------------
 
+#if defined(__AVX2__)
+
+template <class V, int... I>
+ARRAYX_HD V every_second(V a, V b, std::integer_sequence<int, I...>) {
+  return V(__builtin_shufflevector(a.v, b.v, (2 * I)...));
+}
+
+// Packs take their numbers by turns from the parts of 16 bytes of two vectors.
+#if defined(__AVX512BW__)
+
+using Register = __m512i;
+ARRAYX_HD Register and_all(Register x, u32 mask) {
+  return _mm512_and_si512(x, _mm512_set1_epi32(static_cast<int>(mask)));
+}
+ARRAYX_HD Register pack_words(Register a, Register b) {
+  return _mm512_packus_epi32(a, b);
+}
+ARRAYX_HD Register pack_bytes(Register a, Register b) {
+  return _mm512_packus_epi16(a, b);
+}
+// From the order of one pack, and of two.
+ARRAYX_HD Register in_order_of_one(Register x) {
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
+}
+ARRAYX_HD Register in_order_of_two(Register x) {
+  return _mm512_permutexvar_epi32(
+      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), x);
+}
+
+#else
+
+using Register = __m256i;
+ARRAYX_HD Register and_all(Register x, u32 mask) {
+  return _mm256_and_si256(x, _mm256_set1_epi32(static_cast<int>(mask)));
+}
+ARRAYX_HD Register pack_words(Register a, Register b) {
+  return _mm256_packus_epi32(a, b);
+}
+ARRAYX_HD Register pack_bytes(Register a, Register b) {
+  return _mm256_packus_epi16(a, b);
+}
+ARRAYX_HD Register in_order_of_one(Register x) {
+  return _mm256_permute4x64_epi64(x, 0xd8);
+}
+ARRAYX_HD Register in_order_of_two(Register x) {
+  return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+#endif
+
+// A vector of `To` bytes each, the lower ones of as many integers of `From` bytes at p.
+template <int From, int To>
+ARRAYX_HD Register narrowed(const char* p) {
+  constexpr int width = ops::vector_bytes;
+  const auto at = [p](int k) {
+    if constexpr (From == 8) {
+      using V = Vec<u32, width / 4>;
+      const V a = V::load(p + 2 * k * width), b = V::load(p + (2 * k + 1) * width);
+      return __builtin_bit_cast(Register,
+                                every_second(a, b, std::make_integer_sequence<int, width / 4>{}).v);
+    } else {
+      return __builtin_bit_cast(Register, Vec<u8, width>::load(p + k * width).v);
+    }
+  };
+  if constexpr (To == 4) {
+    return at(0);
+  } else if constexpr (To == 2) {
+    return in_order_of_one(pack_words(and_all(at(0), 0xffff), and_all(at(1), 0xffff)));
+  } else if constexpr (From == 2) {
+    return in_order_of_one(pack_bytes(and_all(at(0), 0xff00ff), and_all(at(1), 0xff00ff)));
+  } else {
+    const Register low = pack_words(and_all(at(0), 0xff), and_all(at(1), 0xff));
+    const Register high = pack_words(and_all(at(2), 0xff), and_all(at(3), 0xff));
+    return in_order_of_two(pack_bytes(low, high));
+  }
+}
+
+#endif
+
 // Of numbers that are not complex. Always whole vectors, so that a value out of the target's range
 // gives the same wherever it stands.
 template <class From, class To>
@@ -51,6 +130,10 @@ struct Casting {
       ops::vector_bytes / int(sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B));
   using VA = Vec<A, lanes>;
   using VB = Vec<B, lanes>;
+  // Whether the results are what is left of wider integers, of which several vectors become one.
+  static constexpr bool narrows = !ops::is_float_v<A> && !ops::is_float_v<B> &&
+                                  !ops::same_type_v<To, Boolean> &&
+                                  sizeof(A) > sizeof(B) && ops::vector_bytes >= 32;
 
   ARRAYX_HD static VB convert(VA x) {
     if constexpr (ops::same_type_v<To, Boolean>) {
@@ -58,6 +141,15 @@ struct Casting {
     } else {
       return ops::convert<VB>(x);
     }
+  }
+  ARRAYX_HD static Vec<B, ops::vector_bytes / sizeof(B)> whole([[maybe_unused]] const char* p) {
+    using V = Vec<B, ops::vector_bytes / sizeof(B)>;
+#if defined(__AVX2__)
+    if constexpr (narrows) {
+      return V(__builtin_bit_cast(typename V::native, narrowed<sizeof(A), sizeof(B)>(p)));
+    }
+#endif
+    return V(B(0));
   }
   ARRAYX_HD static VB at(const char* p, i64 i) { return convert(VA::load(p + i * sizeof(A))); }
   ARRAYX_HD static void few(const char* p, char* q, i64 i, i64 count) {
@@ -115,6 +207,15 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
   } else {
     using C = Casting<From, To>;
     i64 i = 0;
+    if constexpr (C::narrows) {
+      constexpr i64 all = ops::vector_bytes / sizeof(B);
+      for (; i + 2 * all <= n; i += 2 * all) {
+        fetch<2 * ops::vector_bytes>(q + i * sizeof(B) + 8 * line_bytes);
+        const auto a = C::whole(p + i * sizeof(A)), b = C::whole(p + (i + all) * sizeof(A));
+        a.store(q + i * sizeof(B));
+        b.store(q + (i + all) * sizeof(B));
+      }
+    }
     // Several at once, as in vector_loop of elementwise_loops.hpp, but for narrow results.
     if constexpr (2 * sizeof(typename C::VB) >= ops::vector_bytes) {
       constexpr int together = 4;
@@ -146,6 +247,15 @@ void streaming_cast(const void* const* inputs, void* out, std::int64_t n, bool g
   i64 i = 0;
   for (; i < head; i += lanes) C::few(p, q, i, lanes < head - i ? lanes : head - i);
   i = head;
+  if constexpr (C::narrows) {
+    constexpr i64 all = ops::vector_bytes / to_bytes;
+    for (; i + all <= n; i += all) {
+      if (goes_on || (n - i) * from_bytes > page_bytes) {
+        fetch_page_after<all * from_bytes>(p + i * from_bytes);
+      }
+      stream_vector(C::whole(p + i * from_bytes), q + i * to_bytes);
+    }
+  }
   for (; i + together * lanes <= n; i += together * lanes) {
     if (goes_on || (n - i) * from_bytes > page_bytes) {
       fetch_page_after<together * lanes * from_bytes>(p + i * from_bytes);
