@@ -623,6 +623,30 @@ def test_integer_arithmetic_is_exact_modulo_the_width(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_by_one_divisor(dtype):
+    """Every divisor of eight bits; of more the least, the greatest and the powers of two, and those
+    next to them."""
+    info = np.iinfo(dtype)
+    draw = Draw(info.bits)
+    edges = {v + e for v in limits(dtype) for e in (-1, 0, 1)}
+    edges |= {s * 2**k + e for k in range(info.bits) for e in (-1, 0, 1) for s in (1, -1)}
+    edges |= set(range(-20, 20)) | set(draw.numpy.integers(info.min, info.max, 60, dtype).tolist())
+    divisors = range(info.min, info.max + 1) if info.bits == 8 else edges
+    values = sorted(v for v in edges if info.min <= v <= info.max)
+    a = np.asarray(values * (400 // len(values) + 1), dtype)
+    x = ours(a)
+    for d in divisors:
+        if not info.min <= d <= info.max:
+            continue
+        quotients, rests = (x // d).tolist(), (x % d).tolist()
+        assert quotients == [wrap(v // d, dtype) if d else 0 for v in a.tolist()], d
+        assert rests == [wrap(v % d, dtype) if d else 0 for v in a.tolist()], d
+        x_in_place = ours(a.copy())
+        x_in_place[1:] //= d
+        assert x_in_place[1:].tolist() == quotients[1:], d
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_functions_of_one_argument_are_exact_modulo_the_width(dtype):
     values = limits(dtype)
     x = xp.asarray(values, dtype=getattr(xp, dtype))

@@ -13,6 +13,7 @@
 #include "../../ops/elementwise.hpp"
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
+#include "one_divisor.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -344,6 +345,10 @@ void kernel(const void* const* in, void* out, std::int64_t n) {
   constexpr int together = Light ? several<T> : 1;
   if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<typename part<T>::type>) {
     if (short_powers<T>(in, out, n)) return;
+  }
+  constexpr bool remainder = ops::same_type_v<F, ops::Remainder>;
+  if constexpr ((remainder || ops::same_type_v<F, ops::FloorDivide>) && !ops::is_float_v<T>) {
+    if (divides_by_one<T, remainder>(in, out, n)) return;
   }
   loop_of<together, false, F, T, Arity, lanes>(in, out, n, false);
 }
