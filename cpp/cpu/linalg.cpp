@@ -807,7 +807,9 @@ void qr_as(const Operand& a_operand, const Operand& q, const Operand& r) {
     const bool in_caches = fits_caches(m, std::max(n, q_columns));
     // Long matrices of few columns would be filled up to many times their size.
     if (in_caches || k >= Reflections<T>::panel) {
-      const Reflections<T> reflections(in_caches);
+      constexpr std::int64_t narrow_bytes = 1 << 20;
+      const bool narrow = elements * std::int64_t{sizeof(T)} <= narrow_bytes;
+      const Reflections<T> reflections(in_caches, narrow);
       const std::int64_t stride = reflections.stride_for(n);
       const std::int64_t q_stride = reflections.stride_for(q_columns);
       const std::int64_t rows = w.add<T>(m * stride), left = w.add<T>(m * q_stride);

@@ -23,8 +23,10 @@ class Reflections {
   // The columns of a panel, and the reflections that are applied together.
   static constexpr std::int64_t panel = 32;
 
-  // For m × n matrices, and such ones, of which `in_cache` says that they are small.
-  explicit Reflections(bool in_cache) : small(in_cache) {}
+  // For m × n matrices, and such ones, of which `in_cache` says that they are small. `narrow`: an
+  // L2 holds them, so that panels which stay in an L1 cost less than what fewer, wider ones save.
+  explicit Reflections(bool in_cache, bool narrow = false)
+      : small(in_cache), together(narrow ? 64 / sizeof(T) : panel) {}
 
   // Where rows are short they are filled up to vectors; elsewhere to an odd number of lines, so
   // that the elements of a column are not all in one set of a cache.
@@ -153,8 +155,8 @@ class Reflections {
       kernel.triangularize(a, m, n, stride, factors, room);
       return;
     }
-    for (std::int64_t first = 0; first < std::min(m, n); first += panel) {
-      const std::int64_t count = std::min({panel, m - first, n - first}), rows = m - first;
+    for (std::int64_t first = 0; first < std::min(m, n); first += together) {
+      const std::int64_t count = std::min({together, m - first, n - first}), rows = m - first;
       const std::int64_t width = whole_lines(count), rest = first + count;
       T* const columns = a + first * (stride + 1);
       for (std::int64_t r = 0; r < rows; ++r) {
@@ -180,10 +182,10 @@ class Reflections {
       kernel.turn(vectors, step, next, count, shift, factors, z, m, stride, identity, room);
       return;
     }
-    for (std::int64_t first = (count - 1) / panel * panel; first >= 0; first -= panel) {
+    for (std::int64_t first = (count - 1) / together * together; first >= 0; first -= together) {
       const std::int64_t top = first + shift, before = identity ? top : 0;
       const Together h(*this, vectors + top * step + first * next, step, next,
-                       std::min(panel, count - first), m - top, factors + first, stride, room);
+                       std::min(together, count - first), m - top, factors + first, stride, room);
       h.apply(no_transpose, z + top * stride + before, columns - before, stride);
     }
   }
@@ -192,6 +194,7 @@ class Reflections {
   static constexpr std::int64_t line = 64 / sizeof(T);
   static constexpr std::int64_t band = 64;  // rows of a symmetric matrix for one thread
   const bool small;
+  const std::int64_t together;  // columns, or reflections, at most a panel
 
   static std::int64_t whole_lines(std::int64_t n) { return (n + line - 1) / line * line; }
   // Where the line starts that holds item i.
