@@ -92,7 +92,13 @@ def derivative(x: Array, spacing: ArrayLike, axis: int, edge_order: int) -> Arra
         raise ValueError(
             f"gradient: f has size {n} along axis {axis}; it must be {edge_order + 1} at least"
         )
-    x = xp.moveaxis(x, axis, -1)
+
+    def cut(start: int | None, stop: int | None) -> tuple[slice, ...]:
+        return tuple([slice(start, stop) if i == axis else slice(None) for i in range(x.ndim)])
+
+    def part(start: int | None, stop: int | None) -> Array:
+        return x[cut(start, stop)]
+
     where = as_array(spacing, x.device)
     steps: Any
     if where.ndim == 0:
@@ -105,23 +111,31 @@ def derivative(x: Array, spacing: ArrayLike, axis: int, edge_order: int) -> Arra
             )
         steps = floating(xp.diff(where))
         even = bool(xp.all(steps == steps[0]))
+    result = xp.empty(x.shape, dtype=x.dtype, device=x.device)
     if even:
-        inside = (x[..., 2:] - x[..., :-2]) / (2 * steps[0])
+        inside = part(2, None) - part(None, -2)
+        if xp.result_type(inside, steps) == inside.dtype:
+            inside /= 2 * steps[0]
+        else:
+            inside = inside / (2 * steps[0])
     else:
-        h1, h2 = steps[:-1], steps[1:]
+        along = tuple([-1 if i == axis else 1 for i in range(x.ndim)])
+        h1, h2 = xp.reshape(steps[:-1], along), xp.reshape(steps[1:], along)
         inside = (
-            -h2 / (h1 * (h1 + h2)) * x[..., :-2]
-            + (h2 - h1) / (h1 * h2) * x[..., 1:-1]
-            + h1 / (h2 * (h1 + h2)) * x[..., 2:]
+            -h2 / (h1 * (h1 + h2)) * part(None, -2)
+            + (h2 - h1) / (h1 * h2) * part(1, -1)
+            + h1 / (h2 * (h1 + h2)) * part(2, None)
         )
+    result[cut(1, -1)] = inside
     if edge_order == 1:
-        first = (x[..., 1:2] - x[..., :1]) / steps[0]
-        last = (x[..., -1:] - x[..., -2:-1]) / steps[-1]
+        result[cut(None, 1)] = (part(1, 2) - part(None, 1)) / steps[0]
+        result[cut(-1, None)] = (part(-1, None) - part(-2, -1)) / steps[-1]
     else:
-        first = one_sided(x[..., :1], x[..., 1:2], x[..., 2:3], steps[0], steps[1])
-        last = -one_sided(x[..., -1:], x[..., -2:-1], x[..., -3:-2], steps[-1], steps[-2])
-    result = xp.concat((first, inside, last), axis=-1)
-    return xp.moveaxis(xp.astype(result, x.dtype), -1, axis)
+        first, second, third = part(None, 1), part(1, 2), part(2, 3)
+        result[cut(None, 1)] = one_sided(first, second, third, steps[0], steps[1])
+        first, second, third = part(-1, None), part(-2, -1), part(-3, -2)
+        result[cut(-1, None)] = -one_sided(first, second, third, steps[-1], steps[-2])
+    return result
 
 
 def one_sided(x0: Array, x1: Array, x2: Array, h1: Array, h2: Array) -> Array:

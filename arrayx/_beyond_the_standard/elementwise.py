@@ -624,10 +624,12 @@ def nan_to_num(
 
     def finite(part: Array) -> Array:
         info = xp.finfo(part.dtype)
-        highest = info.max if posinf is None else posinf
-        lowest = info.min if neginf is None else neginf
-        bounded = xp.where(xp.isinf(part), xp.where(part > 0, highest, lowest), part)
-        return xp.astype(xp.where(xp.isnan(part), nan, bounded), part.dtype)
+        bounded = xp.clip(part, info.min, info.max)
+        if posinf is not None:
+            bounded = xp.where(part == xp.inf, posinf, bounded)
+        if neginf is not None:
+            bounded = xp.where(part == -xp.inf, neginf, bounded)
+        return xp.astype(xp.where(xp.isnan(part), nan, bounded), part.dtype, copy=False)
 
     if is_complex(x):
         result = complex_of(finite(xp.real(x)), finite(xp.imag(x)))

@@ -43,7 +43,7 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
         raise TypeError(f"bincount: x has dtype {x.dtype}; it must be an integer dtype")
     if minlength < 0:
         raise ValueError(f"bincount: minlength is {minlength}; it must not be negative")
-    x = xp.astype(x, xp.int64)
+    x = xp.astype(x, xp.int64, copy=False)
     if x.size and xp.min(x) < 0:
         raise ValueError("bincount: x has a negative element")
     n = max(int(xp.max(x)) + 1 if x.size else 0, minlength)

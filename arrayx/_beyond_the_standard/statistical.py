@@ -17,6 +17,7 @@ from ._common import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .._core import Array, DType
@@ -26,6 +27,20 @@ if TYPE_CHECKING:
 def without_nans(x: Array, value: float) -> Array:
     """Return the array with a value in place of NaN."""
     return xp.where(xp.isnan(x), value, x) if is_inexact(x) else x
+
+
+def without_looking(function: Callable[..., Array], x: Array, **options: Any) -> Array | None:
+    """Return the reduction of an array with no NaN, or nothing.
+
+    A NaN would show in the results, which are looked at on the CPU alone: other devices would be
+    waited for.
+    """
+    if not is_inexact(x):
+        return function(numeric(x), **options)
+    if x.device != "cpu":
+        return None
+    found = function(x, **options)
+    return None if not is_inexact(found) or xp.any(xp.isnan(found)) else found
 
 
 def count_of_numbers(x: Array, axis: Axes, keepdims: bool) -> Array:
@@ -67,7 +82,10 @@ def nansum(
     array(3.)
     """
     x = as_array(a)
-    return xp.sum(numeric(without_nans(x, 0)), axis=axis, dtype=dtype, keepdims=keepdims)
+    total = without_looking(xp.sum, x, axis=axis, dtype=dtype, keepdims=keepdims)
+    if total is not None:
+        return total
+    return xp.sum(without_nans(x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def nanprod(
@@ -97,7 +115,10 @@ def nanprod(
     array(2.)
     """
     x = as_array(a)
-    return xp.prod(numeric(without_nans(x, 1)), axis=axis, dtype=dtype, keepdims=keepdims)
+    product = without_looking(xp.prod, x, axis=axis, dtype=dtype, keepdims=keepdims)
+    if product is not None:
+        return product
+    return xp.prod(without_nans(x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def nanmin(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
@@ -125,9 +146,10 @@ def nanmin(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     x = as_array(a)
     if x.dtype == xp.bool:
         return xp.astype(xp.min(xp.astype(x, xp.uint8), axis=axis, keepdims=keepdims), xp.bool)
-    found = xp.min(without_nans(x, xp.inf), axis=axis, keepdims=keepdims)
-    if not is_inexact(x):
+    found = without_looking(xp.min, x, axis=axis, keepdims=keepdims)
+    if found is not None:
         return found
+    found = xp.min(without_nans(x, xp.inf), axis=axis, keepdims=keepdims)
     return xp.where(xp.all(xp.isnan(x), axis=axis, keepdims=keepdims), xp.nan, found)
 
 
@@ -156,9 +178,10 @@ def nanmax(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     x = as_array(a)
     if x.dtype == xp.bool:
         return xp.astype(xp.max(xp.astype(x, xp.uint8), axis=axis, keepdims=keepdims), xp.bool)
-    found = xp.max(without_nans(x, -xp.inf), axis=axis, keepdims=keepdims)
-    if not is_inexact(x):
+    found = without_looking(xp.max, x, axis=axis, keepdims=keepdims)
+    if found is not None:
         return found
+    found = xp.max(without_nans(x, -xp.inf), axis=axis, keepdims=keepdims)
     return xp.where(xp.all(xp.isnan(x), axis=axis, keepdims=keepdims), xp.nan, found)
 
 
@@ -245,6 +268,9 @@ def nanmean(
     array(1.5)
     """
     x = computed_in(a, dtype)
+    total = without_looking(xp.sum, x, axis=axis, keepdims=keepdims)
+    if total is not None:
+        return total / (x.size // max(total.size, 1))
     total = xp.sum(without_nans(x, 0), axis=axis, keepdims=keepdims)
     return total / count_of_numbers(x, axis, keepdims)
 

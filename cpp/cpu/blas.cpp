@@ -57,8 +57,6 @@ const Blas& blas() {
     find(b.dsyrk, "cblas_dsyrk");
     find(b.csyrk, "cblas_csyrk");
     find(b.zsyrk, "cblas_zsyrk");
-    find(b.sdot, "cblas_sdot");
-    find(b.ddot, "cblas_ddot");
     find(b.get_threads, "openblas_get_num_threads");
     find(b.set_threads, "openblas_set_num_threads");
     return b;

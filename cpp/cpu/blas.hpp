@@ -27,8 +27,6 @@ struct Blas {
   template <class Scale>
   using Syrk = void (*)(int order, int triangle, int transpose, blas_int n, blas_int k, Scale alpha,
                         const void* a, blas_int lda, Scale beta, void* c, blas_int ldc);
-  template <class T>
-  using Dot = T (*)(blas_int n, const void* x, blas_int incx, const void* y, blas_int incy);
   Gemm<float> sgemm;
   Gemm<double> dgemm;
   Gemm<const void*> cgemm, zgemm;
@@ -38,8 +36,6 @@ struct Blas {
   Syrk<float> ssyrk;
   Syrk<double> dsyrk;
   Syrk<const void*> csyrk, zsyrk;
-  Dot<float> sdot;
-  Dot<double> ddot;
   int (*get_threads)();
   void (*set_threads)(int);
 };

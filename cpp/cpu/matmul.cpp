@@ -190,10 +190,11 @@ void symmetric_product(DType dtype, const Matrix& a, char* c, std::int64_t n, st
 }
 
 // out[i] = the sum of x[i][j] * y[i][j] over k items that lie next to each other. In pieces, each
-// of which OpenBLAS adds on one thread, so that the sum does not depend on their number.
+// of which one thread adds up, so that the sum does not depend on their number.
 template <class T, class At>
-void dot_products(Blas::Dot<T> dot, std::int64_t count, std::int64_t k, const At& at) {
+void dot_products(std::int64_t count, std::int64_t k, const At& at) {
   constexpr std::int64_t most = 8192, size = sizeof(T);
+  const DotsKernel dot = kernels().dots[size == 8];
   const std::int64_t pieces = (k - 1) / most + 1;
   std::vector<T> sums(static_cast<std::size_t>(count * pieces));
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 2 * most / k);
@@ -202,8 +203,8 @@ void dot_products(Blas::Dot<T> dot, std::int64_t count, std::int64_t k, const At
     for (std::int64_t i = c * per_chunk; i < end; ++i) {
       const std::int64_t first = i % pieces * most;
       const auto [x, y, out] = at(i / pieces);
-      sums[static_cast<std::size_t>(i)] =
-          dot(std::min(most, k - first), x + first * size, 1, y + first * size, 1);
+      dot({x + first * size, 0, y + first * size, 0, &sums[static_cast<std::size_t>(i)], 1, 1, 1, 1,
+           std::min(most, k - first)});
     }
   });
   for (std::int64_t i = 0; i < count; ++i) {
@@ -482,11 +483,12 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   const std::int64_t batches = result.size / (m * n);
   const auto batch_offset = [&](const Layout& l, std::int64_t batch) {
     std::int64_t offset = 0;
-    for (int d = nd - 3; d >= 0; --d) {
+    int d = nd - 3;
+    for (; d > 0; --d) {
       offset += batch % result.shape[d] * l.strides[d];
       batch /= result.shape[d];
     }
-    return offset * size;
+    return d < 0 ? 0 : (offset + batch * l.strides[0]) * size;
   };
   if (k == 0) {
     for (std::int64_t i = 0; i < batches; ++i) {
@@ -534,8 +536,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
                                                          b.data + batch_offset(*b.layout, i),
                                                          out.data + batch_offset(result, i));
     };
-    if (out.dtype == DType::float32) return dot_products(blas().sdot, batches, k, at);
-    return dot_products(blas().ddot, batches, k, at);
+    if (out.dtype == DType::float32) return dot_products<float>(batches, k, at);
+    return dot_products<double>(batches, k, at);
   }
   if (of_dots) {
     Layout columns = bl;
