@@ -24,8 +24,9 @@ class Table {
  public:
   using K = Key<T>;
 
-  // Takes the n elements at `in`, of which the first is the `place`-th, and counts them or lists
-  // their entries. False where there are more than `most` values, or keys that fall together.
+  // Takes the n elements at `in`, of which the first is the `place`-th, and counts them, lists
+  // their entries, both or neither. False where there are more than `most` values, or keys that
+  // fall together.
   template <bool Counts, bool Entries>
   bool add(const char* in, i64 n, i64 place, i64 most, i64* entries) {
     K keys[together];
@@ -145,8 +146,8 @@ bool unique_of(const Array& x, bool indices, bool inverse, bool counts, Unique& 
   constexpr i64 part_elements = i64{1} << 16;
   const i64 parts = std::clamp<i64>(n / part_elements, 1, thread_count());
   const auto first_of = [&](i64 part) { return n / parts * part + std::min(part, n % parts); };
-  if (inverse) out.inverse = made(DType::int64, n);
-  i64* const entries = inverse ? out.inverse.data_as<i64>() : nullptr;
+  const Array places = inverse ? made(DType::int64, n) : Array();
+  i64* const entries = inverse ? places.data_as<i64>() : nullptr;
   std::vector<Table<T>> tables(parts);
   std::vector<char> done(parts);
   parallel_for(
@@ -192,6 +193,7 @@ bool unique_of(const Array& x, bool indices, bool inverse, bool counts, Unique& 
     if (inverse) rank[entry] = r;
   }
   if (!inverse) return true;
+  out.inverse = places;
   for (std::vector<i64>& entry : entry_in_all) {
     for (i64& e : entry) e = rank[e];
   }

@@ -38,15 +38,29 @@ ARRAYX_HD V interleave_half(V a, V b, std::integer_sequence<int, I...>) {
   return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
 }
 
+// Every Step-th item of Step vectors in a row, the first being the First-th: 0 or the last one of
+// Step.
+template <int Step, int First, class V, int... I>
+ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
+  constexpr int n = sizeof...(I);
+  if constexpr (Step == 2) {
+    return V(__builtin_shufflevector(a[0].v, a[1].v, (2 * I + First)...));
+  } else if constexpr (Step == 3) {
+    const V two(
+        __builtin_shufflevector(a[0].v, a[1].v, (3 * I + First < 2 * n ? 3 * I + First : 0)...));
+    return V(
+        __builtin_shufflevector(two.v, a[2].v, (3 * I + First < 2 * n ? I : 3 * I + First - n)...));
+  } else {
+    constexpr int first = First == 0 ? 0 : 1;
+    const V two[2] = {every<2, first>(a, lanes), every<2, first>(a + 2, lanes)};
+    return every<2, first>(two, lanes);
+  }
+}
+
 // ---- casts
 // ----------------------------------------------------------------------------------------
 
 #if defined(__AVX2__)
-
-template <class V, int... I>
-ARRAYX_HD V every_second(V a, V b, std::integer_sequence<int, I...>) {
-  return V(__builtin_shufflevector(a.v, b.v, (2 * I)...));
-}
 
 // Packs take their numbers by turns from the parts of 16 bytes of two vectors.
 #if defined(__AVX512BW__)
@@ -98,9 +112,9 @@ ARRAYX_HD Register narrowed(const char* p) {
   const auto at = [p](int k) {
     if constexpr (From == 8) {
       using V = Vec<u32, width / 4>;
-      const V a = V::load(p + 2 * k * width), b = V::load(p + (2 * k + 1) * width);
-      return __builtin_bit_cast(Register,
-                                every_second(a, b, std::make_integer_sequence<int, width / 4>{}).v);
+      const V both[2] = {V::load(p + 2 * k * width), V::load(p + (2 * k + 1) * width)};
+      const V low = every<2, 0>(both, std::make_integer_sequence<int, width / 4>{});
+      return __builtin_bit_cast(Register, low.v);
     } else {
       return __builtin_bit_cast(Register, Vec<u8, width>::load(p + k * width).v);
     }
@@ -624,25 +638,6 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
 
 // ---- stepped rows: out[i] = in[i * step]
 // ---------------------------------------------------------------
-
-// Every Step-th item of Step vectors in a row, the first being the First-th: 0 or the last one of
-// Step.
-template <int Step, int First, class V, int... I>
-ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
-  constexpr int n = sizeof...(I);
-  if constexpr (Step == 2) {
-    return V(__builtin_shufflevector(a[0].v, a[1].v, (2 * I + First)...));
-  } else if constexpr (Step == 3) {
-    const V two(
-        __builtin_shufflevector(a[0].v, a[1].v, (3 * I + First < 2 * n ? 3 * I + First : 0)...));
-    return V(
-        __builtin_shufflevector(two.v, a[2].v, (3 * I + First < 2 * n ? I : 3 * I + First - n)...));
-  } else {
-    constexpr int first = First == 0 ? 0 : 1;
-    const V two[2] = {every<2, first>(a, lanes), every<2, first>(a + 2, lanes)};
-    return every<2, first>(two, lanes);
-  }
-}
 
 // Whether the level has shuffles of these items; without, one item after the other is faster.
 template <class T>
