@@ -25,6 +25,7 @@ TOLERANCE = {"f": SINGLE, "F": SINGLE, "d": 8e-15, "D": 8e-15}
 COMPLEX = ["fft", "ifft", "irfft", "hfft"]
 REAL = ["rfft", "ihfft"]
 NORMS = ["backward", "ortho", "forward"]
+COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
 # Every butterfly, products of several, generic primes, Bluestein's, and long ones of each kind.
 LENGTHS = [
     *range(1, 70),
@@ -194,6 +195,27 @@ def test_the_transform_of_a_unit_is_the_roots(n):
     with mpmath.workdps(30):
         for k in {*range(0, n, max(1, n // 97)), n // 8, n // 4, n // 3, n // 2}:
             assert abs(mpmath.mpc(out[k]) - mpmath.expjpi(mpmath.mpf(-2 * k) / n)) < bound
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["fft", "ifft", "fftn", "ifftn"])
+def test_real_numbers_are_transformed_as_complex_ones(name, dtype):
+    """They are transformed by halves where their number is even."""
+    for n in [*range(1, 41), 64, 100, 250, 1000, 4096]:
+        for shape, axis in (((n,), 0), ((3, n), 1), ((n, 5), 0), ((2, n, 3), 1), ((0, n), 1)):
+            values = random(shape, dtype, n)
+            for norm in NORMS:
+                axes = tuple(i for i, size in enumerate(shape) if size)
+                options = {"axes": axes} if name.endswith("n") else {"axis": axis}
+                options["norm"] = norm
+                expected = numpy_of(name, values.astype(COMPLEX_OF[dtype]), **options)
+                for x in (values, np.asfortranarray(values), values[..., ::-1][..., ::-1]):
+                    close(ours_of(name, x, **options), expected)
+    values = random((40, 6), dtype, 1)
+    for n in (16, 38, 50):
+        options = {"s": (n, 6), "axes": (0, 1)} if name.endswith("n") else {"n": n, "axis": 0}
+        expected = numpy_of(name, values.astype(COMPLEX_OF[dtype]), **options)
+        close(ours_of(name, values, **options), expected)
 
 
 @given(st.integers(0, 10**9))

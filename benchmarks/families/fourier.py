@@ -78,6 +78,11 @@ def cases(scale: Scale) -> Iterator[Case]:
         yield transform("ifftn", (cube,) * 3, dtype, tier=FULL)
         yield transform("fft", (cube,) * 3, dtype, "axis=1")
         yield transform("fftn", (cube,) * 3, dtype, "axes=(1, 2)")
+    # Real numbers, of which all frequencies are wanted.
+    for dtype in FLOATING:
+        yield transform("fft", (scale.medium,), dtype)
+        yield transform("fft", batch, dtype, "axis=1")
+        yield transform("fftn", (square,) * 2, dtype)
     for dtype in FLOATING:
         yield transform("rfftn", (cube,) * 3, dtype)
         yield transform("rfftn", (square,) * 2, dtype)

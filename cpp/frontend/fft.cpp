@@ -79,14 +79,38 @@ Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double sca
   return out;
 }
 
+// Whether a transform of n real numbers is better done as half of one, and its mirror image. Of an
+// odd number there is no half; other engines make the whole one at once.
+bool by_halves(const Array& x, std::int64_t n) {
+  constexpr std::int64_t least = 16;
+  return (x.dtype == DType::float32 || x.dtype == DType::float64) && n % 2 == 0 && n >= least &&
+         x.device().type == DeviceType::cpu;
+}
+Array complex_from_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
+  const Array out = result_along(x, axis, n, n, complex_dtype(x.dtype));
+  const auto part = [&](std::int64_t start, std::int64_t step, std::int64_t count) {
+    return out.with(slice_axis(out.layout, axis, start, step, count));
+  };
+  const std::int64_t count = n / 2 - 1;
+  const Array half = part(0, 1, n / 2 + 1);
+  backend_of(x).rfft(x, half, n, axis, inverse, scale);
+  if (out.size() > 0) {
+    const Array mirrored = part(count, -1, count), image = part(n / 2 + 1, 1, count);
+    const Operand operands[] = {mirrored};
+    backend_of(x).elementwise(Op::conj, out.dtype, operands, image);
+  }
+  return out;
+}
+
 Array one_complex(const char* function, const Array& x, Length n, std::int64_t axis_argument,
                   Norm norm, bool inverse) {
-  const Array z = complex_input(function, x);
+  check_kind(function, "x", x.dtype, kinds::floating);
   const int axis = normalize_axis(axis_argument, x.ndim());
   const std::int64_t length = n.value_or(x.shape()[axis]);
   check_length(function, "n", length, axis, x);
-  return complex_transform(z, length, axis, inverse,
-                           scale_of(norm, static_cast<double>(length), inverse));
+  const double scale = scale_of(norm, static_cast<double>(length), inverse);
+  if (by_halves(x, length)) return complex_from_real(x, length, axis, inverse, scale);
+  return complex_transform(complex_input(function, x), length, axis, inverse, scale);
 }
 
 Array one_from_real(const char* function, const Array& input, Length n, std::int64_t axis_argument,
@@ -179,10 +203,17 @@ Array several(Array z, bool own, const Grid& grid, int count, bool inverse, doub
 
 Array over_several(const char* function, const Array& x, const std::optional<Dims>& s,
                    const std::optional<Dims>& axes, Norm norm, bool inverse) {
-  const Array z = complex_input(function, x);
+  check_kind(function, "x", x.dtype, kinds::floating);
   const Grid grid = grid_of(function, x, s, axes, false);
-  if (grid.axes.empty()) return arrayx::astype(x, z.dtype, true);
-  return several(z, false, grid, grid.axes.size(), inverse, scale_of(norm, grid.size, inverse));
+  if (grid.axes.empty()) return arrayx::astype(x, complex_dtype(x.dtype), true);
+  const double scale = scale_of(norm, grid.size, inverse);
+  const int rest = grid.axes.size() - 1;
+  if (by_halves(x, grid.lengths[rest])) {
+    const Array z = complex_from_real(x, grid.lengths[rest], static_cast<int>(grid.axes[rest]),
+                                      inverse, rest == 0 ? scale : 1);
+    return several(z, true, grid, rest, inverse, scale);
+  }
+  return several(complex_input(function, x), false, grid, rest + 1, inverse, scale);
 }
 
 void check_some_axes(const char* function, const Grid& grid) {
