@@ -29,8 +29,8 @@ def without_nans(x: Array, value: float) -> Array:
     return xp.where(xp.isnan(x), value, x) if is_inexact(x) else x
 
 
-def without_looking(function: Callable[..., Array], x: Array, **options: Any) -> Array | None:
-    """Return the reduction of an array with no NaN, or nothing.
+def reduced_if_no_nans(function: Callable[..., Array], x: Array, **options: Any) -> Array | None:
+    """Return the reduction of an array if it is seen to have no NaN, or nothing.
 
     A NaN would show in the results, which are looked at on the CPU alone: other devices would be
     waited for.
@@ -82,7 +82,7 @@ def nansum(
     array(3.)
     """
     x = as_array(a)
-    total = without_looking(xp.sum, x, axis=axis, dtype=dtype, keepdims=keepdims)
+    total = reduced_if_no_nans(xp.sum, x, axis=axis, dtype=dtype, keepdims=keepdims)
     if total is not None:
         return total
     return xp.sum(without_nans(x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
@@ -115,7 +115,7 @@ def nanprod(
     array(2.)
     """
     x = as_array(a)
-    product = without_looking(xp.prod, x, axis=axis, dtype=dtype, keepdims=keepdims)
+    product = reduced_if_no_nans(xp.prod, x, axis=axis, dtype=dtype, keepdims=keepdims)
     if product is not None:
         return product
     return xp.prod(without_nans(x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
@@ -146,7 +146,7 @@ def nanmin(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     x = as_array(a)
     if x.dtype == xp.bool:
         return xp.astype(xp.min(xp.astype(x, xp.uint8), axis=axis, keepdims=keepdims), xp.bool)
-    found = without_looking(xp.min, x, axis=axis, keepdims=keepdims)
+    found = reduced_if_no_nans(xp.min, x, axis=axis, keepdims=keepdims)
     if found is not None:
         return found
     found = xp.min(without_nans(x, xp.inf), axis=axis, keepdims=keepdims)
@@ -178,7 +178,7 @@ def nanmax(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Array:
     x = as_array(a)
     if x.dtype == xp.bool:
         return xp.astype(xp.max(xp.astype(x, xp.uint8), axis=axis, keepdims=keepdims), xp.bool)
-    found = without_looking(xp.max, x, axis=axis, keepdims=keepdims)
+    found = reduced_if_no_nans(xp.max, x, axis=axis, keepdims=keepdims)
     if found is not None:
         return found
     found = xp.max(without_nans(x, -xp.inf), axis=axis, keepdims=keepdims)
@@ -268,7 +268,7 @@ def nanmean(
     array(1.5)
     """
     x = computed_in(a, dtype)
-    total = without_looking(xp.sum, x, axis=axis, keepdims=keepdims)
+    total = reduced_if_no_nans(xp.sum, x, axis=axis, keepdims=keepdims)
     if total is not None:
         return total / (x.size // max(total.size, 1))
     total = xp.sum(without_nans(x, 0), axis=axis, keepdims=keepdims)

@@ -14,6 +14,7 @@
 #include "../operands.hpp"
 #include "caches.hpp"
 #include "engine.hpp"
+#include "items.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
 
@@ -54,17 +55,6 @@ void dispatch_item(int itemsize, F&& f) {
     default:
       return f(Item<16>{});
   }
-}
-
-template <class T>
-T load(const char* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-template <class T>
-void store(char* p, T value) {
-  std::memcpy(p, &value, sizeof value);
 }
 
 // n copies of an item, end to end.

@@ -3,9 +3,9 @@
 
 #include <complex>
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 
+#include "items.hpp"
 #include "kernels.hpp"
 
 namespace arrayx::cpu {
@@ -20,17 +20,6 @@ template <class T>
 inline constexpr bool is_complex_type<std::complex<T>> = true;
 template <class T>
 inline constexpr bool is_real_type = is_real_floating(dtype_of<T>);
-
-template <class T>
-T load(const char* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-template <class T>
-void store(char* p, T value) {
-  std::memcpy(p, &value, sizeof value);
-}
 
 template <int bytes>
 using Unsigned = std::conditional_t<

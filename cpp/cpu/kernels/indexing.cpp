@@ -125,11 +125,11 @@ i64 positions(const char* p, i64 n, i64 base, void* out, i64 room) {
   P* const end = to + room;
   i64 i = 0;
   while (i + 64 <= n) {
-    const i64 next = std::min(i + 256, n - 63);
     if (i + 256 <= n && zeros_of_256(p + i)) {
       i += 256;
       continue;
     }
+    const i64 next = std::min(i + 256, n - 63);
     for (; i < next; i += 64) {
       const u64 bits = nonzero_of_64(p + i);
       u64 more = bits;
