@@ -82,7 +82,7 @@ Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double sca
 // Whether a transform of n real numbers is better done as half of one, and its mirror image. Of an
 // odd number there is no half; other engines make the whole one at once.
 bool by_halves(const Array& x, std::int64_t n) {
-  constexpr std::int64_t least = 16;
+  constexpr std::int64_t least = 32;
   return (x.dtype == DType::float32 || x.dtype == DType::float64) && n % 2 == 0 && n >= least &&
          x.device().type == DeviceType::cpu;
 }

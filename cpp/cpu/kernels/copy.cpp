@@ -261,15 +261,6 @@ void streaming_cast(const void* const* inputs, void* out, std::int64_t n, bool g
   i64 i = 0;
   for (; i < head; i += lanes) C::few(p, q, i, lanes < head - i ? lanes : head - i);
   i = head;
-  if constexpr (C::narrows) {
-    constexpr i64 all = ops::vector_bytes / to_bytes;
-    for (; i + all <= n; i += all) {
-      if (goes_on || (n - i) * from_bytes > page_bytes) {
-        fetch_page_after<all * from_bytes>(p + i * from_bytes);
-      }
-      stream_vector(C::whole(p + i * from_bytes), q + i * to_bytes);
-    }
-  }
   for (; i + together * lanes <= n; i += together * lanes) {
     if (goes_on || (n - i) * from_bytes > page_bytes) {
       fetch_page_after<together * lanes * from_bytes>(p + i * from_bytes);
