@@ -196,6 +196,46 @@ def test_pow(dtype):
         assert error <= 1, f"pow({ai!r}, {bi!r}) = {gi!r}: {float(error)} ulp"
 
 
+# Of 0.0, -0.0, infinity, -infinity and NaN.
+SHORT_POWERS_OF_SPECIALS = {
+    2: [0.0, 0.0, np.inf, np.inf, np.nan],
+    3: [0.0, -0.0, np.inf, -np.inf, np.nan],
+    -1: [np.inf, -np.inf, 0.0, -0.0, np.nan],
+    0.5: [0.0, 0.0, np.inf, np.inf, np.nan],
+}
+
+
+@pytest.mark.parametrize("exponent", SHORT_POWERS_OF_SPECIALS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_short_powers(dtype, exponent):
+    """Rounded all but correctly, and the same beside other exponents as alone."""
+    rng = np.random.default_rng(9)
+    info = np.finfo(dtype)
+    a = np.ldexp(rng.uniform(1, 2, 1500), rng.integers(info.minexp, info.maxexp, 1500))
+    # Where powers end at either side of the range.
+    ends = [info.maxexp / exponent, info.minexp / exponent, (info.minexp - 20) / exponent]
+    ends = [end for end in ends if info.minexp <= end <= info.maxexp]
+    a = np.append(a, [2**end * rng.uniform(0.5, 2, 100) for end in ends]).astype(dtype)
+    a[exponent != 0.5 and rng.choice([True, False], a.size)] *= -1
+    a = np.append(a, np.asarray([0, -0.0, np.inf, -np.inf, np.nan], dtype))
+    alone = np.asarray(xp.asarray(a) ** exponent)
+    specials = np.asarray(SHORT_POWERS_OF_SPECIALS[exponent], dtype)
+    np.testing.assert_array_equal(alone[-5:], specials)
+    np.testing.assert_array_equal(np.signbit(alone[-5:-1]), np.signbit(specials[:-1]))
+    for ai, got in zip(a[:-5], alone, strict=False):
+        reference = mpmath.power(exact(ai, dtype), exponent)
+        error = error_in_ulp(got, reference, dtype)
+        # Subnormal powers are rounded twice.
+        bound = 0.502 if abs(got) >= info.tiny else 0.752
+        assert error <= bound, f"{ai!r} ** {exponent} = {got!r}: {float(error)} ulp"
+    pairs = np.stack([np.full(a.shape, exponent, dtype), rng.uniform(-3, 3, a.size).astype(dtype)])
+    bases = np.stack([a, np.abs(a)])
+    got = xp.pow(xp.asarray(bases.T.copy()), xp.asarray(pairs.T.copy()))
+    np.testing.assert_array_equal(np.asarray(got)[:, 0], alone)
+    every = xp.pow(xp.asarray(a), xp.asarray(pairs[0]))
+    np.testing.assert_array_equal(np.asarray(every), alone)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_logaddexp(dtype):
     rng = np.random.default_rng(6)

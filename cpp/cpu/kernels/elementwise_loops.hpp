@@ -280,7 +280,7 @@ void kernel_of_one(const void* const* in, void* out, i64 n) {
   vector_loop<1, false, F, E>(in, out, n, false, std::integer_sequence<int>{});
 }
 
-// The powers of exponents 2, -1 and 1/2, of complex numbers 2, that Pow finds among others.
+// The powers of exponents 2, 3, -1 and 1/2, of complex numbers 2, that Pow finds among others.
 template <class T>
 ShortPower short_power(const void* exponent) {
   T y;
@@ -291,6 +291,7 @@ ShortPower short_power(const void* exponent) {
     }
   } else {
     if (y == T(2)) return {&kernel_of_one<ops::Square, T>, Op::square};
+    if (y == T(3)) return {&kernel_of_one<ops::math::detail::PowerOfThree, T>, Op::sqrt};
     if (y == T(-1)) return {&kernel_of_one<ops::Reciprocal, T>, Op::reciprocal};
     if (y == T(0.5)) return {&kernel_of_one<ops::math::detail::PowerOfHalf, T>, Op::sqrt};
   }

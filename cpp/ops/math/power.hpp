@@ -130,16 +130,52 @@ struct HypotNarrow {
   }
 };
 
-// Whether x^y is a square, a reciprocal or a square root in any lane. Most of the time one
-// comparison tells, since these exponents are powers of two.
+// Whether x^y is a square, a cube, a reciprocal or a square root in any lane. Most of the time one
+// comparison tells, since at most the first digit of these exponents' fractions is not zero.
 template <class V>
 ARRAYX_HD bool any_short_power(V y) {
   using U = uint_t<V>;
   using u = scalar_t<U>;
-  constexpr u digits = (u(1) << limits<scalar_t<V>>::mantissa_bits) - 1;
+  constexpr u digits = (u(1) << (limits<scalar_t<V>>::mantissa_bits - 1)) - 1;
   return any_without(bit_cast<U>(y), splat<U>(digits)) &&
-         any((y == constant<V>(2)) | (y == constant<V>(-1)) | (y == constant<V>(0.5)));
+         any((y == constant<V>(2)) | (y == constant<V>(3)) | (y == constant<V>(-1)) |
+             (y == constant<V>(0.5)));
 }
+// In float64, for float32 operands where there is no fused multiply-add.
+struct CubeNarrow {
+  template <class V>
+  ARRAYX_HD V operator()(V x) const {
+    return x * x * x;
+  }
+};
+// x^3 in two parts, if they are ordinary.
+template <class V>
+ARRAYX_HD DoubleWord<V> cube_in_parts(V x) {
+  const DoubleWord<V> square = two_square(x), cube = two_prod(square.hi, x);
+  return {cube.hi, mul_add(square.lo, x, cube.lo)};
+}
+struct PowerOfThree {
+  template <class V>
+  ARRAYX_HD V operator()(V x) const {
+    if constexpr (same_type_v<scalar_t<V>, f32> && !has_fma) {
+      return map_wide(CubeNarrow{}, x);
+    } else {
+      constexpr bool narrow = same_type_v<scalar_t<V>, f32>;
+      constexpr f64 least = narrow ? 0x1p-90 : 0x1p-900;
+      const DoubleWord<V> cube = cube_in_parts(x);
+      const V magnitude = fabs(cube.hi);
+      if (all_within(magnitude, constant<V>(least), constant<V>(narrow ? 0x1p126 : 0x1p1022))) {
+        return value(cube);
+      }
+      // The lower part of what is infinite is not a number; that of tiny numbers may have lost its
+      // digits, and the sum of its zero and -0.0 would be +0.0.
+      const V r = select(is_finite(cube.lo), value(cube), cube.hi);
+      const DoubleWord<V> larger = cube_in_parts(x * constant<V>(narrow ? 0x1p40 : 0x1p128));
+      const V tiny = value(larger) * constant<V>(narrow ? 0x1p-120 : 0x1p-384);
+      return select(magnitude < constant<V>(least), copysign(tiny, x), r);
+    }
+  }
+};
 // x^(1/2): the square root, but of -0.0 and -infinity positive.
 struct PowerOfHalf {
   template <class V>
@@ -148,12 +184,13 @@ struct PowerOfHalf {
     return sqrt_alone(select(x == -infinity, infinity, x)) + constant<V>(0);
   }
 };
-// Short powers are computed as what they are, rounded correctly; elsewhere the result.
+// Short powers are computed as what they are, to half an ulp; elsewhere the result.
 template <class V>
 ARRAYX_HD V with_short_powers(V x, V y, V result) {
   const V one = constant<V>(1);
-  const mask_t<V> inverse = y == -one, root = y == constant<V>(0.5);
+  const mask_t<V> cube = y == constant<V>(3), inverse = y == -one, root = y == constant<V>(0.5);
   V r = select(y == constant<V>(2), x * x, result);
+  if (any(cube)) r = select(cube, PowerOfThree{}(x), r);
   if (any(inverse)) r = select(inverse, one / x, r);
   if (any(root)) r = select(root, PowerOfHalf{}(x), r);
   return r;
