@@ -127,6 +127,11 @@ def below(rng: np.random.Generator, operand: Operand) -> np.ndarray:
     return rng.integers(0, int(operand.high), operand.elements)
 
 
+def places(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Different integers in [0, high), in no order."""
+    return rng.choice(int(operand.high), operand.elements, replace=False)
+
+
 def mask(rng: np.random.Generator, operand: Operand) -> np.ndarray:
     """Booleans of which the part `high` is true."""
     return rng.random(operand.elements, dtype=np.float32) < operand.high
@@ -140,7 +145,7 @@ def dominant(rng: np.random.Generator, operand: Operand) -> np.ndarray:
 
 
 VALUES: dict[str, Callable[[np.random.Generator, Operand], np.ndarray]] = {
-    make.__name__: make for make in (uniform, spread, few, ascending, below, mask, dominant)
+    make.__name__: make for make in (uniform, spread, few, ascending, below, places, mask, dominant)
 }
 
 

@@ -1,11 +1,13 @@
 // Gathers, scatters and the positions of elements that are not zero.
 #include <cooperative_groups.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -358,6 +360,14 @@ u32* bad_index_met() {
 // `a` itself, or a copy of it whose items are aligned.
 Operand aligned(const Operand& a, Array& holder) {
   if (has_aligned_elements(a)) return a;
+  holder = scratch_array(a.dtype, a.layout->shape);
+  copy(a, holder);
+  return holder;
+}
+
+// The same with items that follow each other in their order, too.
+Operand in_one_piece(const Operand& a, Array& holder) {
+  if (a.layout->is_contiguous()) return aligned(a, holder);
   holder = scratch_array(a.dtype, a.layout->shape);
   copy(a, holder);
   return holder;
@@ -858,6 +868,290 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+// Places in 2^bits buckets, runs of them by turns, so that places of a cluster are spread; each
+// turn begins with another bucket. A tile is so many positions as a block brings into the order of
+// their buckets; 2^14 of them and 2^14 places of a bucket are told by 28 bits.
+struct Buckets {
+  static constexpr int run_bits = 11, tile_bits = 14;
+  static constexpr u32 run = 1u << run_bits, tile = 1u << tile_bits;
+  static constexpr u32 most_places = 1u << 14;  // of a bucket: a word of shared memory each
+  static constexpr u32 shift = 37;              // from turn to turn
+  static constexpr int fill_threads = 1024, write_threads = 512;
+
+  int bits;
+  u32 places;  // of a bucket, whole runs
+
+  // Of what is moved much it is worth writing fewer places at a time.
+  Buckets(std::int64_t n, std::int64_t bytes) {
+    constexpr std::int64_t much = std::int64_t{1} << 25;
+    constexpr int least_bits = 10;  // one for each thread that fills them
+    const auto runs = static_cast<u64>(n - 1) / run + 1;
+    bits = bytes < much ? least_bits : std::clamp<int>(std::bit_width(runs - 1), least_bits, 12);
+    while ((runs - 1 >> bits) + 1 > most_places / run) ++bits;
+    places = static_cast<u32>((runs - 1 >> bits) + 1) * run;
+  }
+  // Of items of so many bytes what is written is brought into that order, too; larger ones are
+  // gathered at the end, where they fill much of what is read around them.
+  __host__ __device__ static constexpr bool move(std::size_t itemsize) { return itemsize <= 8; }
+
+  __host__ __device__ u32 count() const { return 1u << bits; }
+  __device__ __forceinline__ u32 bucket(u32 place) const {
+    const u32 of_run = place >> run_bits;
+    return of_run + (of_run >> bits) * shift & (count() - 1);
+  }
+  __device__ __forceinline__ u32 within(u32 place) const {
+    return place >> (run_bits + bits) << run_bits | (place & (run - 1));
+  }
+  __device__ __forceinline__ u32 place(u32 bucket, u32 within) const {
+    const u32 turn = within >> run_bits;
+    return (turn << bits | (bucket - turn * shift & (count() - 1))) << run_bits |
+           (within & (run - 1));
+  }
+};
+
+// Counts a bucket for each thread of a warp, ~0 for none: how many there were before its own. Those
+// like the first thread's, which are all of them where indices are in order, are counted at once.
+__device__ __forceinline__ u32 count_bucket(u32* counts, u32 bucket, int lane) {
+  const u32 first = __shfl_sync(whole_warp, bucket, 0);
+  const unsigned alike = __ballot_sync(whole_warp, bucket == first);
+  u32 before = 0;
+  if (bucket != ~u32{0} && (lane == 0 || bucket != first)) {
+    before = atomicAdd(counts + bucket, lane == 0 ? __popc(alike) : 1);
+  }
+  const u32 of_first = __shfl_sync(whole_warp, before, 0);
+  return bucket == first ? of_first + __popc(alike & ((1u << lane) - 1)) : before;
+}
+
+// Brings a tile of positions into the order of their buckets, each of which begins where `starts`
+// says. An item is the place within its bucket and the position within its tile. Beside it goes
+// what is written.
+template <class M>
+__global__ void __launch_bounds__(Buckets::fill_threads)
+    fill_buckets(const char* index, DType dtype, int index_bytes, u32 count, i64 n, Buckets buckets,
+                 const M* in, u32* items, M* moved, u16* starts, u64 operation, u32* met) {
+  constexpr int threads = Buckets::fill_threads, warps = threads / warp_size;
+  constexpr int own = int(Buckets::tile) / threads, loads = 8;
+  constexpr u32 nowhere = ~u32{0}, many = Buckets::tile / 4;
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ u32 totals[warps];
+  u32* const staged = reinterpret_cast<u32*>(shared);
+  u32* const counts = staged + Buckets::tile;
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  const u32 first = blockIdx.x << Buckets::tile_bits;
+  const auto clear_counts = [&] {
+    for (u32 b = threadIdx.x; b < buckets.count(); b += threads) counts[b] = 0;
+    __syncthreads();
+  };
+  clear_counts();
+  u32 place[own], before[own];
+#pragma unroll
+  for (int begin = 0; begin < own; begin += loads) {
+    i64 at[loads];
+    const auto load = [&](auto&& index_of) {
+#pragma unroll
+      for (int l = 0; l < loads; ++l) {
+        at[l] = index_of(min(first + (begin + l) * threads + threadIdx.x, count - 1));
+      }
+    };
+    if (dtype == DType::int64) {
+      load([&](u32 i) { return reinterpret_cast<const i64*>(index)[i]; });
+    } else {
+      load([&](u32 i) { return index_at(index + i64(i) * index_bytes, dtype); });
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 i = first + (begin + l) * threads + threadIdx.x;
+      at[l] = normalised(at[l], dtype, n);
+      if (at[l] < 0 && i < count) {
+        note_bad(index + i64(i) * index_bytes, dtype, n, operation, met);
+        refused = operation;
+      }
+      place[begin + l] = at[l] < 0 || i >= count ? nowhere : static_cast<u32>(at[l]);
+    }
+  }
+  const auto count_all = [&] {
+#pragma unroll
+    for (int e = 0; e < own; ++e) {
+      before[e] =
+          count_bucket(counts, place[e] == nowhere ? nowhere : buckets.bucket(place[e]), lane);
+    }
+    __syncthreads();
+  };
+  count_all();
+  const u32 each_has = buckets.count() / threads;
+  u32* const mine = counts + threadIdx.x * each_has;
+  u32 most = 0;
+  for (u32 b = 0; b < each_has; ++b) most = max(most, mine[b]);
+  if (__syncthreads_or(most > many)) {
+    // Few places, perhaps, many times each, which one block would go over. A slot that places share
+    // holds their last position: what is before it and means the same place writes nothing.
+    for (u32 i = threadIdx.x; i < Buckets::tile; i += threads) staged[i] = 0;
+    __syncthreads();
+    const auto slot = [&](u32 of) {
+      return staged + (of * 0x9e3779b1u >> (32 - Buckets::tile_bits));
+    };
+#pragma unroll
+    for (int e = 0; e < own; ++e) {
+      if (place[e] != nowhere) atomicMax(slot(place[e]), e * threads + threadIdx.x);
+    }
+    clear_counts();
+#pragma unroll
+    for (int e = 0; e < own; ++e) {
+      if (place[e] == nowhere) continue;
+      const u32 later = *slot(place[e]);
+      if (later == e * threads + threadIdx.x) continue;
+      const i64 at = index_at(index + i64(first + later) * index_bytes, dtype);
+      if (normalised(at, dtype, n) == place[e]) place[e] = nowhere;
+    }
+    count_all();
+  }
+  u32 sum = 0;
+  for (u32 b = 0; b < each_has; ++b) sum += mine[b];
+  const u32 upto = sum_of_lanes_upto(sum, lane);
+  if (lane == warp_size - 1) totals[warp] = upto;
+  __syncthreads();
+  u32 rank = upto - sum, total = 0;
+  for (int w = 0; w < warps; ++w) {
+    if (w < warp) rank += totals[w];
+    total += totals[w];
+  }
+  for (u32 b = 0; b < each_has; ++b) {
+    const u32 here = mine[b];
+    mine[b] = rank;
+    rank += here;
+  }
+  __syncthreads();
+  u16* const my_starts = starts + i64(blockIdx.x) * (buckets.count() + 1);
+  for (u32 b = threadIdx.x; b < buckets.count(); b += threads) {
+    my_starts[b] = static_cast<u16>(counts[b]);
+  }
+  if (threadIdx.x == 0) my_starts[buckets.count()] = static_cast<u16>(total);
+#pragma unroll
+  for (int e = 0; e < own; ++e) {
+    if (place[e] == nowhere) continue;
+    staged[counts[buckets.bucket(place[e])] + before[e]] =
+        buckets.within(place[e]) << Buckets::tile_bits | (e * threads + threadIdx.x);
+  }
+  __syncthreads();
+  for (u32 begin = threadIdx.x; begin < total; begin += loads * threads) {
+    u32 item[loads];
+    M x[loads];
+#pragma unroll
+    for (int l = 0; l < loads; ++l) item[l] = staged[min(begin + l * threads, total - 1)];
+    if constexpr (Buckets::move(sizeof(M))) {
+#pragma unroll
+      for (int l = 0; l < loads; ++l) x[l] = in[first + (item[l] & (Buckets::tile - 1))];
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 to = begin + l * threads;
+      if (to >= total) break;
+      items[first + to] = item[l];
+      if constexpr (Buckets::move(sizeof(M))) moved[first + to] = x[l];
+    }
+  }
+}
+
+// Writes the places of a bucket, which lie side by side: finds in a first turn over its items the
+// last position of each place, wherever the tiles have it, in a second one where what that writes
+// is to be found.
+template <class M>
+__global__ void __launch_bounds__(Buckets::write_threads,
+                                  resident_blocks_of(Buckets::write_threads, 3))
+    write_buckets(const u32* items, const M* from, const u16* starts, u32 tiles, Buckets buckets,
+                  char* out, i64 stride, u64 operation) {
+  constexpr int threads = Buckets::write_threads, warps = threads / warp_size, loads = 6;
+  constexpr u32 found = 1u << 31, nothing = ~u32{0};
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ u32 totals[warps];
+  __shared__ u32 before[threads], begins[threads];  // of tiles: items before them, the first one
+  // Of places: 0, the last position counted from 1, or `found` and where it is in `from`.
+  u32* const last = reinterpret_cast<u32*>(shared);
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
+  const u32 bucket = blockIdx.x;
+  for (u32 i = threadIdx.x; i < buckets.places / 4; i += threads) {
+    reinterpret_cast<uint4*>(last)[i] = {};
+  }
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+  if (refused == operation) return;
+  u32 item[loads], at[loads], total = 0;
+  // Threads keep the items that they have for the second turn, which are seldom more.
+  const auto are_kept = [&] { return tiles <= threads && total <= loads * threads; };
+  for (int turn = 0; turn < 2; ++turn) {
+    for (u32 done = 0; done < tiles; done += threads) {
+      if (turn == 0 || tiles > threads) {
+        const u32 tile = done + threadIdx.x;
+        u32 begin = 0, length = 0;
+        if (tile < tiles) {
+          const u16* const start = starts + i64(tile) * (buckets.count() + 1) + bucket;
+          begin = (tile << Buckets::tile_bits) + start[0];
+          length = start[1] - start[0];
+        }
+        const u32 upto = sum_of_lanes_upto(length, lane);
+        if (lane == warp_size - 1) totals[warp] = upto;
+        __syncthreads();
+        u32 rank = upto - length;
+        total = 0;
+#pragma unroll
+        for (int w = 0; w < warps; ++w) {
+          if (w < warp) rank += totals[w];
+          total += totals[w];
+        }
+        before[threadIdx.x] = rank;
+        begins[threadIdx.x] = begin;
+        __syncthreads();
+      }
+      for (u32 first = 0; first < total; first += loads * threads) {
+        if (turn == 0 || !are_kept()) {
+#pragma unroll
+          for (int l = 0; l < loads; ++l) {
+            const u32 j = first + l * threads + threadIdx.x;
+            item[l] = nothing;
+            if (j >= total) continue;
+            u32 t = 0;  // the last tile that has no more than j items before it
+#pragma unroll
+            for (u32 step = threads / 2; step > 0; step /= 2) {
+              t += before[t + step] <= j ? step : 0;
+            }
+            at[l] = begins[t] + j - before[t];
+            item[l] = items[at[l]];
+          }
+        }
+#pragma unroll
+        for (int l = 0; l < loads; ++l) {
+          if (item[l] == nothing) continue;
+          u32* const slot = last + (item[l] >> Buckets::tile_bits);
+          const u32 position = at[l] & ~(Buckets::tile - 1) | (item[l] & (Buckets::tile - 1));
+          if (turn == 0) {
+            atomicMax(slot, position + 1);
+          } else {
+            atomicCAS(slot, position + 1, found | (Buckets::move(sizeof(M)) ? at[l] : position));
+          }
+        }
+      }
+      __syncthreads();
+    }
+  }
+  constexpr int stores = int(Buckets::run) / threads;
+  for (u32 begin = 0; begin < buckets.places; begin += Buckets::run) {
+    char* const to = out + (i64(buckets.place(bucket, begin)) + threadIdx.x) * stride;
+    u32 slot[stores];
+    M x[stores];
+#pragma unroll
+    for (int l = 0; l < stores; ++l) slot[l] = last[begin + l * threads + threadIdx.x];
+#pragma unroll
+    for (int l = 0; l < stores; ++l) {
+      if (slot[l] != 0) x[l] = from[slot[l] & ~found];
+    }
+#pragma unroll
+    for (int l = 0; l < stores; ++l) {
+      if (slot[l] != 0) *reinterpret_cast<M*>(to + l * threads * stride) = x[l];
+    }
+  }
+}
+
 // A scatter's kernels follow each other, so that what one says is refused the next does not write.
 std::mutex& scatters() {
   static auto* mutex = new std::mutex;
@@ -968,6 +1262,25 @@ struct Indexed {
   Operand position;
 };
 
+// A launch while the kernel before ends, for which this one waits where devices can do so.
+template <class... Parameters, class... Arguments>
+void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
+                  std::size_t shared_bytes, Arguments... arguments) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream();
+  config.attrs = &early;
+  cudaFuncAttributes attributes;
+  check(cudaFuncGetAttributes(&attributes, kernel), "scatter");
+  config.numAttrs = attributes.ptxVersion >= 90;  // else it would not wait
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), "scatter");
+}
+
 // Whether so many indices are few enough for scatter_at().
 bool are_few(std::int64_t count) {
   return count <= std::int64_t{properties().multiprocessors} * (joint_blocks * block_threads);
@@ -992,31 +1305,68 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   const u64 operation = next_operation();
   launch_over<1>(reinterpret_cast<const void*>(&claim_at<1>), indexed.plan(), all, "scatter", n,
                  owners, operation, bad_index_met());
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid_for(n, block_threads * each);
-  config.blockDim = block_threads;
-  config.stream = stream();
-  config.attrs = &early;
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);
-    cudaFuncAttributes kernel;
-    check(cudaFuncGetAttributes(&kernel, &write_claimed<M>), "scatter");
-    config.numAttrs = kernel.ptxVersion >= 90;  // else it would not wait
-    check(cudaLaunchKernelEx(&config, &write_claimed<M>, static_cast<const u32*>(owners.slots),
-                             static_cast<u32>(owners.left), static_cast<u32>(n),
-                             reinterpret_cast<const M*>(from), out.data,
-                             i64{stride * std::int64_t{sizeof(M)}}, operation),
-          "scatter");
+    launch_early(&write_claimed<M>, grid_for(n, block_threads * each), block_threads, 0,
+                 static_cast<const u32*>(owners.slots), static_cast<u32>(owners.left),
+                 static_cast<u32>(n), reinterpret_cast<const M*>(from), out.data,
+                 i64{stride * std::int64_t{sizeof(M)}}, operation);
   });
   return true;
 }
 
-// An assignment by more indices than this, to many times as many places or to ones of which the
-// cache does not hold the slots: sorted by their places they write side by side, in half the time
-// that claims take on an H100.
+// An assignment by that many indices at least, to more places than are told by slots faster: what
+// means the same part of the places is brought together, whose slots shared memory holds. On an
+// H100 that takes 0.4 to 0.8 of the time that other ways take.
+constexpr std::int64_t least_in_buckets = std::int64_t{1} << 20;
+bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                    const Operand& out) {
+  constexpr std::int64_t few_places = std::int64_t{1} << 20, most_places = std::int64_t{1} << 27;
+  constexpr std::size_t other_shared_bytes = 6144;
+  const std::int64_t count = index.layout->size;
+  if (in.host_scalar || count < least_in_buckets || count > most_counted || n <= few_places ||
+      n > most_places || n > 64 * count || !is_aligned_to(out.data, itemsize(out.dtype))) {
+    return false;
+  }
+  const Buckets buckets(n, count * itemsize(out.dtype));
+  const std::size_t fill_bytes = (buckets.count() + Buckets::tile) * sizeof(u32);
+  const std::size_t write_bytes = buckets.places * sizeof(u32);
+  if (std::max(fill_bytes, write_bytes) + other_shared_bytes > properties().shared_bytes_opt_in) {
+    return false;
+  }
+  Array packed;
+  const Operand places = in_one_piece(index, packed);
+  Source source(in, index.layout->shape, out.dtype);
+  const char* const from = source.in_order();
+  const auto items = static_cast<std::size_t>(count);
+  const auto tiles = static_cast<unsigned>((items - 1 >> Buckets::tile_bits) + 1);
+  const Scratch order(items * sizeof(u32));
+  const Scratch starts(tiles * (buckets.count() + std::size_t{1}) * sizeof(u16));
+  const std::lock_guard lock(scatters());
+  const u64 operation = next_operation();
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    using M = decltype(item);
+    const M* values = reinterpret_cast<const M*>(from);
+    std::optional<Scratch> moved;
+    if (Buckets::move(sizeof(M))) moved.emplace(items * sizeof(M));
+    allow_shared_bytes(reinterpret_cast<const void*>(&fill_buckets<M>), fill_bytes, "scatter");
+    allow_shared_bytes(reinterpret_cast<const void*>(&write_buckets<M>), write_bytes, "scatter");
+    fill_buckets<M><<<tiles, Buckets::fill_threads, fill_bytes, stream()>>>(
+        places.data, places.dtype, itemsize(places.dtype), static_cast<u32>(count), n, buckets,
+        values, order.as<u32>(), moved ? moved->as<M>() : nullptr, starts.as<u16>(), operation,
+        bad_index_met());
+    check_launch("scatter");
+    if (moved) values = moved->as<M>();
+    launch_early(&write_buckets<M>, buckets.count(), Buckets::write_threads, write_bytes,
+                 static_cast<const u32*>(order.as<u32>()), values,
+                 static_cast<const u16*>(starts.as<u16>()), tiles, buckets, out.data,
+                 i64{stride * std::int64_t{sizeof(M)}}, operation);
+  });
+  return true;
+}
+
+// An assignment by more indices than this to very many places: sorted by them they write side by
+// side, in half the time that claims take on an H100.
 constexpr std::int64_t most_claimed = std::int64_t{1} << 20;
 bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                 const Operand& out) {
@@ -1056,12 +1406,7 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
   const std::int64_t n = offsets.layout->size;
   if (n == 0 || out.layout->size == 0) return;
   Array packed;
-  Operand places = offsets;
-  if (!offsets.layout->is_contiguous() || !has_aligned_elements(offsets)) {
-    packed = scratch_array(DType::int64, offsets.layout->shape);
-    copy(offsets, packed);
-    places = packed;
-  }
+  const Operand places = in_one_piece(offsets, packed);
   const std::lock_guard lock(scatters());
   const Claims claims(n, range);
   const u64 operation = next_operation();
@@ -1074,8 +1419,8 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                      const Operand& out) {
   const std::int64_t count = index.layout->size;
-  if (count == 0 || put_in_order(in, index, n, stride, out) ||
-      put_sorted(in, index, n, stride, out)) {
+  if (count == 0 || put_in_buckets(in, index, n, stride, out) ||
+      put_in_order(in, index, n, stride, out) || put_sorted(in, index, n, stride, out)) {
     return;
   }
   const Indexed indexed(index);
@@ -1411,12 +1756,7 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
 void compress(const Operand& in, const Operand& mask, const Operand& out) {
   if (out.layout->size == 0) return;
   Array packed;
-  Operand source = in;
-  if (!in.layout->is_contiguous() || !has_aligned_elements(in)) {
-    packed = scratch_array(in.dtype, in.layout->shape);
-    copy(in, packed);
-    source = packed;
-  }
+  const Operand source = in_one_piece(in, packed);
   const Mask selected(mask);
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);

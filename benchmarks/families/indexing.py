@@ -13,6 +13,7 @@ from ..cases import (
     Case,
     Operand,
     Scale,
+    counted,
     itemsize,
     side,
 )
@@ -187,6 +188,19 @@ def assignments(scale: Scale) -> Iterator[Case]:
         }
         for statement in ("x[m] = 2", "x[m] = y[m]", "x[i] = 2"):
             yield Case("indexing", statement, statement, operands, changes="x")
+    for dtype in ("float32", "float64", "int8"):
+        for count, n in ((scale.medium // 2, scale.medium), (scale.huge // 16, scale.huge)):
+            yield Case(
+                "indexing",
+                f"x[i] = v, into {counted(n)}",
+                "x[i] = v",
+                {
+                    "x": Operand((n,), dtype),
+                    "i": Operand((count,), "int64", "places", high=n),
+                    "v": Operand((count,), dtype, high=1.6),
+                },
+                changes="x",
+            )
 
 
 def cases(scale: Scale) -> Iterator[Case]:

@@ -74,6 +74,7 @@ void check_reductions(int rounds);
 void check_scans(int rounds);
 void check_scan_order(int rounds);
 void check_indexing(int rounds);
+void check_assignments(int rounds);
 void check_sorts(int rounds);
 void check_products(int rounds);
 // Apart by dtype and size, so that racecheck ends with each in good time.

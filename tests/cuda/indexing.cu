@@ -1,4 +1,5 @@
 // Scans, gathers, scatters, selections, sorts and searches against the CPU engine.
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -461,6 +462,67 @@ void check_indexing(int rounds) {
   cpu::nonzero(mask.on_host(), {&host, 1});
   cuda::nonzero(mask.on_device(), {&device, 1});
   expect_same(column, "nonzero of a long mask");
+}
+
+// Many indices to many places: of items of any size, in any order, by few and many of the places'
+// buckets, each of which has few or many items, and to more places than have buckets.
+void check_assignments(int rounds) {
+  enum class Order { none, ascending, one_place, some_places, one_run };
+  static constexpr const char* words[] = {"in no order", "ascending", "of one place",
+                                          "of some places", "of one run"};
+  struct Case {
+    DType dtype;
+    std::int64_t many, n;
+    Order order = Order::none;
+  };
+  constexpr std::int64_t mebi = std::int64_t{1} << 20;
+  std::vector<Case> cases;
+  for (const DType dtype :
+       {DType::int8, DType::int16, DType::float32, DType::float64, DType::complex128}) {
+    cases.push_back({dtype, mebi + 12345, 2 * mebi + 77});
+  }
+  for (const Order order :
+       {Order::ascending, Order::one_place, Order::some_places, Order::one_run}) {
+    cases.push_back({DType::int16, mebi + 12345, 3 * mebi, order});
+  }
+  if (rounds > 0) {
+    cases.push_back({DType::float64, 4 * mebi + 3, 9 * mebi});
+    cases.push_back({DType::int8, 4 * mebi + 3, mebi + 1});
+    cases.push_back({DType::int8, 9 * mebi, 2 * mebi});
+    cases.push_back({DType::int8, mebi, 64 * mebi});
+    cases.push_back({DType::int8, 2 * mebi, 128 * mebi});
+    cases.push_back({DType::int8, 2 * mebi, 128 * mebi + 9});
+  }
+  for (const auto& [dtype, many, n, order] : cases) {
+    View index = random_view(DType::int64, {many}, {false, true}, Values::any);
+    std::vector<std::int64_t> places(std::size_t(index.elements), 0);
+    for (std::int64_t& place : places) {
+      place = order == Order::one_place     ? n - 1
+              : order == Order::some_places ? random_integer(0, 99) * (n / 100)
+              : order == Order::one_run     ? random_integer(2048, 4095)
+                                            : random_integer(0, n - 1);
+    }
+    if (order == Order::ascending) std::sort(places.begin(), places.end());
+    std::memcpy(index.host.data(), places.data(), index.host.size());
+    upload(index);
+    const View given = random_view(dtype, {many}, {false, true}, Values::unit);
+    View target;
+    target.dtype = dtype;
+    target.layout = Layout::contiguous({n});
+    target.elements = n;
+    target.host.assign(std::size_t(n * itemsize(dtype)), 0);
+    target.device = cuda::allocate(std::int64_t(target.host.size()));
+    upload(target);
+    const Layout scalar = Layout::contiguous({});
+    Operand host_out = target.on_host(), device_out = target.on_device();
+    host_out.layout = device_out.layout = &scalar;
+    cpu::scatter(given.on_host(), index.on_host(), host_out);
+    cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
+    std::ostringstream what;
+    what << many << " indices to " << n << " places, " << words[static_cast<int>(order)] << ", "
+         << dtype;
+    expect_same(target, what.str());
+  }
 }
 
 void check_sorts(int rounds) {

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
       run("scans", check_scans);
       run("scan order", check_scan_order);
       run("indexing", check_indexing);
+      run("assignments", check_assignments);
       run("sorts", check_sorts);
       run("products", check_products);
       for (const DType d : {DType::float32, DType::float64, DType::complex64, DType::complex128}) {

@@ -34,6 +34,16 @@ Array random_array(DType d, const Dims& shape, Values values = Values::positive)
   return a;
 }
 
+// Indices at random.
+Array random_places(std::int64_t count, std::int64_t places) {
+  const Array a = array(DType::int64, {count});
+  std::vector<std::int64_t> index(static_cast<std::size_t>(count));
+  for (std::int64_t& i : index) i = random_integer(0, places - 1);
+  cuda::check(cudaMemcpy(a.data(), index.data(), std::size_t(a.nbytes()), cudaMemcpyHostToDevice),
+              "upload");
+  return a;
+}
+
 // Median milliseconds of a run.
 template <class Run>
 double milliseconds(Run&& run, int repeats = 9) {
@@ -368,6 +378,12 @@ void measure_others() {
     target.layout = &scalar;
     report("scatter of 16Mi " + name, m * (8.0 + 2 * itemsize(d)),
            [&] { cuda::scatter(some, order, {0, m - 1}, target); });
+    for (const std::int64_t places : {m, n}) {
+      const Array index = random_places(m, places);
+      report("x[i] = v of 16Mi into " + std::to_string(places / mebi) + "Mi " + name,
+             double(m) * (8.0 + 2 * itemsize(d)),
+             [&] { cuda::scatter_indexed(some, index, places, 1, target); });
+    }
   }
   for (const Dims& shape : {Dims{65536, 256, 4}, Dims{21845, 1024, 3}, Dims{1000, 2100, 31}}) {
     const Array x = random_array(DType::float32, shape), z = array(DType::float32, shape);
