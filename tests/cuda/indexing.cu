@@ -522,6 +522,19 @@ void check_assignments(int rounds) {
     what << many << " indices to " << n << " places, " << words[static_cast<int>(order)] << ", "
          << dtype;
     expect_same(target, what.str());
+    // As offsets, of which a wrong one, which somebody else has told of, keeps all from writing.
+    const View others = random_view(dtype, {many}, {false, true}, Values::unit);
+    cpu::scatter(others.on_host(), index.on_host(), host_out);
+    cuda::scatter(others.on_device(), index.on_device(), {0, n - 1, 1}, device_out);
+    const std::int64_t wrong = INT64_MIN;
+    std::memcpy(index.on_host().data + random_integer(0, many - 1) * 8, &wrong, sizeof wrong);
+    upload(index);
+    cuda::scatter(given.on_device(), index.on_device(), {0, n - 1, 1}, device_out);
+    expect_same(target, "offsets of " + what.str());
+    expect(late_index_error().empty(), "nothing is told of offsets");
+    cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
+    expect_same(target, "bounds of " + what.str());
+    expect(!late_index_error().empty(), "an index out of bounds is told of");
   }
 }
 
