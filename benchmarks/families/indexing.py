@@ -13,7 +13,6 @@ from ..cases import (
     Case,
     Operand,
     Scale,
-    counted,
     itemsize,
     side,
 )
@@ -192,7 +191,7 @@ def assignments(scale: Scale) -> Iterator[Case]:
         for count, n in ((scale.medium // 2, scale.medium), (scale.huge // 16, scale.huge)):
             yield Case(
                 "indexing",
-                f"x[i] = v, into {counted(n)}",
+                "x[i] = v",
                 "x[i] = v",
                 {
                     "x": Operand((n,), dtype),
