@@ -675,6 +675,18 @@ def test_shifts_by_any_count(dtype):
     assert (x >> y).tolist() == [v >> c for v, c in pairs]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_shifts_of_short_integers_beside_each_other(dtype):
+    info = np.iinfo(dtype)
+    every = np.arange(info.min, info.max + 1).astype(dtype)
+    every = every if every.size == 256 else np.random.default_rng(4).choice(every, 300)
+    for counts in (np.arange(19), np.asarray([1, 15, 3, 0, 127, 8, 7, 16])):
+        x, y = np.repeat(every, counts.size), np.resize(counts, every.size * counts.size)
+        wide, places = x.astype(np.int64), np.minimum(y, 40)
+        same(ours(x) << ours(y.astype(dtype)), (wide << places).astype(dtype))
+        same(ours(x) >> ours(y.astype(dtype)), (wide >> places).astype(dtype))
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_powers_wrap(dtype):
     exponents = [e for e in limits(dtype) if e >= 0] + [5, 31, 62, 63, 64, 100]

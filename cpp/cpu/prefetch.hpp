@@ -26,6 +26,9 @@ ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b, 0, 2);
 }
 
+// Whether asking for pages to come pays.
+extern const bool asks_for_pages;
+
 // Asks for n items `step` bytes apart, of which neighbours share lines.
 ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std::int64_t item) {
   if (step == item) return fetch(p, n * item);
@@ -36,7 +39,7 @@ ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std
 // its reader does other things now and then, between pieces or at the ends of rows.
 template <int bytes>
 ARRAYX_HD void fetch_page_after(const char* p) {
-  fetch<bytes>(p + page_bytes);
+  if (asks_for_pages) fetch<bytes>(p + page_bytes);
 }
 
 // For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of
@@ -44,6 +47,7 @@ ARRAYX_HD void fetch_page_after(const char* p) {
 // p + end or later. The hardware fetches ahead within a page, but in several at once: one core
 // reads memory half as fast again so.
 ARRAYX_HD void fetch_pages(const char* p, std::int64_t at, std::int64_t bytes, std::int64_t end) {
+  if (!asks_for_pages) return;
   constexpr std::int64_t page = page_bytes;
   const std::int64_t place = at % page, next = at - place + page;
   if (next < end) fetch(p + next + place / 2, bytes / 2);

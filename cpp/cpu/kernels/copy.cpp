@@ -11,6 +11,7 @@
 #include "../../ops/complex.hpp"
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
+#include "../simd/compare.hpp"
 #include "../simd/stream.hpp"
 
 namespace arrayx::cpu {
@@ -228,6 +229,17 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
         const auto a = C::whole(p + i * sizeof(A)), b = C::whole(p + (i + all) * sizeof(A));
         a.store(q + i * sizeof(B));
         b.store(q + (i + all) * sizeof(B));
+      }
+    }
+    using Whole = Vec<A, ops::vector_bytes / sizeof(A)>;
+    if constexpr (to_bool && packs_into_bytes<typename Whole::mask>) {
+      for (; i + ops::vector_bytes <= n; i += ops::vector_bytes) {
+        typename Whole::mask r[sizeof(A)];
+        ARRAYX_UNROLL
+        for (int k = 0; k < int(sizeof(A)); ++k) {
+          r[k] = Whole::load(p + i * sizeof(A) + k * sizeof(Whole)) != Whole(A(0));
+        }
+        put_bytes<false>(r, q + i);
       }
     }
     // Several at once, as in vector_loop of elementwise_loops.hpp, but for narrow results.

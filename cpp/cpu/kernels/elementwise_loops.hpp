@@ -57,6 +57,46 @@ ARRAYX_HD V interleave(V a, V b, std::integer_sequence<int, I...>) {
   return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
 }
 
+// Registers of 32 bytes shuffle each half for itself in one instruction, and across in two. So the
+// parts of the complex numbers z0 … z3 (of 8 bytes: pairs of them) lie in the order z0 z2 z1 z3
+// there.
+template <class V>
+inline constexpr bool halves_apart = sizeof(V) == 32;
+
+// Real (0) or imaginary (1) parts.
+template <int Part, class V, int... I>
+ARRAYX_HD V part_of_complex(V a, V b, std::integer_sequence<int, I...> lanes) {
+  if constexpr (halves_apart<V>) {
+    constexpr int n = sizeof...(I), half = n / 2, few = n / 4;
+    return V(__builtin_shufflevector(
+        a.v, b.v, (I / half * half + I % half / few * n + 2 * (I % few) + Part)...));
+  } else {
+    return every_second<Part>(a, b, lanes);
+  }
+}
+// The first or the second half of complex numbers in a row from their parts.
+template <class V, int Half, int... I>
+ARRAYX_HD V complex_from_parts(V re, V im, std::integer_sequence<int, I...> lanes) {
+  if constexpr (halves_apart<V>) {
+    constexpr int n = sizeof...(I), half = n / 2, few = n / 4;
+    return V(__builtin_shufflevector(
+        re.v, im.v, (I / half * half + Half * few + I % half / 2 + I % 2 * n)...));
+  } else {
+    return interleave<V, Half>(re, im, lanes);
+  }
+}
+// A vector in the order of parts as one in the order of memory, or the other way round.
+template <class V>
+ARRAYX_HD V reordered_parts([[maybe_unused]] V x) {
+#if defined(__AVX2__)
+  if constexpr (halves_apart<V>) {
+    const __m256i words = _mm256_permute4x64_epi64(__builtin_bit_cast(__m256i, x.v), 0xd8);
+    return V(__builtin_bit_cast(typename V::native, words));
+  }
+#endif
+  return x;
+}
+
 template <class T, int Lanes>
 struct Elements<Complex<T>, Lanes> {
   using Part = Vec<T, Lanes>;
@@ -64,7 +104,7 @@ struct Elements<Complex<T>, Lanes> {
   static constexpr int lanes = Lanes, item = 2 * sizeof(T);
   using Indices = std::make_integer_sequence<int, lanes>;
   static ARRAYX_HD V split(Part a, Part b) {
-    return {every_second<0>(a, b, Indices{}), every_second<1>(a, b, Indices{})};
+    return {part_of_complex<0>(a, b, Indices{}), part_of_complex<1>(a, b, Indices{})};
   }
   static ARRAYX_HD V load(const char* p, i64 i) {
     p += i * i64{2 * sizeof(T)};
@@ -89,16 +129,16 @@ template <class T, int N>
 ARRAYX_HD void store(Complex<Vec<T, N>> x, char* p, i64 i) {
   using Indices = std::make_integer_sequence<int, N>;
   p += i * i64{2 * sizeof(T)};
-  interleave<Vec<T, N>, 0>(x.re, x.im, Indices{}).store(p);
-  interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}).store(p + N * sizeof(T));
+  complex_from_parts<Vec<T, N>, 0>(x.re, x.im, Indices{}).store(p);
+  complex_from_parts<Vec<T, N>, 1>(x.re, x.im, Indices{}).store(p + N * sizeof(T));
 }
 template <class T, int N>
 ARRAYX_HD void store_first(Complex<Vec<T, N>> x, char* p, i64 i, int n) {
   using Indices = std::make_integer_sequence<int, N>;
   p += i * i64{2 * sizeof(T)};
   const int first = 2 * n < N ? 2 * n : N;
-  interleave<Vec<T, N>, 0>(x.re, x.im, Indices{}).store_first(p, first);
-  interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}).store_first(p + N * sizeof(T), 2 * n - first);
+  complex_from_parts<Vec<T, N>, 0>(x.re, x.im, Indices{}).store_first(p, first);
+  complex_from_parts<Vec<T, N>, 1>(x.re, x.im, Indices{}).store_first(p + N * sizeof(T), 2 * n - first);
 }
 // A condition becomes bytes of 0 and 1. Without AVX-512 the compiler would take the lanes apart,
 // which makes a comparison five times as slow; packing with saturation keeps 0 and -1.
@@ -154,7 +194,9 @@ struct Condition {
   using V = Mask<width, lanes>;
   static ARRAYX_HD V widen(Vec<u8, lanes> bytes) {
     using I = Vec<typename ops::ints_of_width<width>::s, lanes>;
-    return ops::convert<I>(bytes) != I(typename ops::ints_of_width<width>::s(0));
+    const V mask = ops::convert<I>(bytes) != I(typename ops::ints_of_width<width>::s(0));
+    if constexpr (ops::is_complex_v<T>) return reordered_parts(mask);
+    return mask;
   }
   static ARRAYX_HD V load(const char* p, i64 i) { return widen(Vec<u8, lanes>::load(p + i)); }
   static ARRAYX_HD V load_first(const char* p, i64 i, int n) {
@@ -170,6 +212,12 @@ inline constexpr int result_item<Mask<B, N>> = 1;
 template <class V>
 inline constexpr int result_item<Complex<V>> = 2 * result_item<V>;
 
+// Whether an operand's vectors hold the parts of complex numbers.
+template <class E>
+inline constexpr bool is_split = false;
+template <class T, int Lanes>
+inline constexpr bool is_split<Elements<Complex<T>, Lanes>> = true;
+
 template <class V>
 ARRAYX_HD void stream_result(V x, char* p) {
   stream_vector(x, p);
@@ -181,8 +229,8 @@ ARRAYX_HD void stream_result(Mask<B, N> m, char* p) {
 template <class T, int N>
 ARRAYX_HD void stream_result(Complex<Vec<T, N>> x, char* p) {
   using Indices = std::make_integer_sequence<int, N>;
-  stream_vector(interleave<Vec<T, N>, 0>(x.re, x.im, Indices{}), p);
-  stream_vector(interleave<Vec<T, N>, 1>(x.re, x.im, Indices{}), p + N * sizeof(T));
+  stream_vector(complex_from_parts<Vec<T, N>, 0>(x.re, x.im, Indices{}), p);
+  stream_vector(complex_from_parts<Vec<T, N>, 1>(x.re, x.im, Indices{}), p + N * sizeof(T));
 }
 
 template <class F, class E>
@@ -208,10 +256,21 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
   const char* const p[] = {static_cast<const char*>(in[0]), static_cast<const char*>(in[I])...};
   char* const q = static_cast<char*>(out);
   constexpr int lanes = First::lanes;
-  const auto result = [&p](i64 i) { return F()(First::load(p[0], i), Inputs::load(p[I], i)...); };
+  const auto f = [](auto... x) __attribute__((always_inline)) {
+    auto y = F()(x...);
+    // Numbers and conditions from complex numbers.
+    if constexpr (First::item > result_item<decltype(y)> && is_split<First>) {
+      return reordered_parts(y);
+    } else {
+      return y;
+    }
+  };
+  const auto result = [&](i64 i) __attribute__((always_inline)) {
+    return f(First::load(p[0], i), Inputs::load(p[I], i)...);
+  };
   const auto few = [&](i64 i, i64 count) {
     const int rest = static_cast<int>(count);
-    store_first(F()(First::load_first(p[0], i, rest), Inputs::load_first(p[I], i, rest)...), q, i,
+    store_first(f(First::load_first(p[0], i, rest), Inputs::load_first(p[I], i, rest)...), q, i,
                 rest);
   };
   i64 i = 0;
@@ -223,14 +282,19 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
     for (; i < head; i += lanes) few(i, lanes < head - i ? lanes : head - i);
     i = head;
   }
+  // Lines of the next page, for `count` elements of each operand.
+  const auto ask = [&]<int Count>(std::integral_constant<int, Count>) __attribute__((always_inline)) {
+    const auto of = [&]<class E>(const char* from, E) __attribute__((always_inline)) {
+      if (goes_on || (n - i) * E::item > page_bytes) {
+        fetch_page_after<Count * E::item>(from + i * E::item);
+      }
+    };
+    of(p[0], First());
+    (of(p[I], Inputs()), ...);
+  };
   if constexpr (sizeof...(Inputs) == 1 && compares_vectors<F, First>) {
     for (; i + line_bytes <= n; i += line_bytes) {
-      if constexpr (Stream) {
-        if (goes_on || (n - i) * First::item > page_bytes) {
-          fetch_page_after<line_bytes * First::item>(p[0] + i * First::item);
-          fetch_page_after<line_bytes * First::item>(p[1] + i * First::item);
-        }
-      }
+      if constexpr (Stream) ask(std::integral_constant<int, line_bytes>());
       u64 bits = 0;
       ARRAYX_UNROLL
       for (int k = 0; k < line_bytes; k += lanes) {
@@ -239,17 +303,23 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
       }
       put_bits<Stream>(bits, q + i);
     }
+  } else if constexpr (packs_into_bytes<Result>) {
+    for (; i + line_bytes <= n; i += line_bytes) {
+      if constexpr (Stream) ask(std::integral_constant<int, line_bytes>());
+      ARRAYX_UNROLL
+      for (int part = 0; part < line_bytes; part += ops::vector_bytes) {
+        Result r[ops::vector_bytes / lanes];
+        ARRAYX_UNROLL
+        for (int k = 0; k < ops::vector_bytes / lanes; ++k) {
+          r[k] = result(i + part + k * lanes);
+          if constexpr (Stream) keep_order();
+        }
+        put_bytes<Stream>(r, q + i + part);
+      }
+    }
   } else if constexpr (Together > 1 && (Stream || ops::lane_traits<Result>::lanes == lanes)) {
     for (; i + Together * lanes <= n; i += Together * lanes) {
-      if constexpr (Stream) {
-        const auto ask = [=]<class E>(const char* from, E) __attribute__((always_inline)) {
-          if (goes_on || (n - i) * E::item > page_bytes) {
-            fetch_page_after<Together * lanes * E::item>(from + i * E::item);
-          }
-        };
-        ask(p[0], First());
-        (ask(p[I], Inputs()), ...);
-      }
+      if constexpr (Stream) ask(std::integral_constant<int, Together * lanes>());
       if constexpr (!Stream && Together * lanes * item >= line_bytes) {
         fetch<Together * lanes * item>(q + i * item + 8 * line_bytes);
       }

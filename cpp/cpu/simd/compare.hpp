@@ -1,5 +1,5 @@
-// Comparisons whose results are the bits of a word. Included by the kernel sources only, once per
-// instruction set; only where vectors are compared into such bits.
+// Many conditions at once: the bits of a word where vectors are compared into such bits, elsewhere
+// the bytes of a vector. Included by the kernel sources only, once per instruction set.
 #pragma once
 
 #include "stream.hpp"
@@ -75,6 +75,60 @@ template <class F, class V>
 u64 compared_bits(V, V);
 template <bool Stream>
 void put_bits(u64, char*);
+
+#endif
+
+// Whether put_bytes() takes vectors of conditions.
+template <class V>
+inline constexpr bool packs_into_bytes = false;
+
+#if defined(__SSE2__) && !defined(__AVX512BW__)
+
+template <int B, int N>
+inline constexpr bool packs_into_bytes<ops::Mask<B, N>> = B * N == ops::vector_bytes;
+
+#if defined(__AVX2__)
+using Words = __m256i;
+ARRAYX_HD Words pack_to_bytes(Words a, Words b) { return _mm256_packs_epi16(a, b); }
+ARRAYX_HD Words pack_to_halves(Words a, Words b) { return _mm256_packs_epi32(a, b); }
+#else
+using Words = __m128i;
+ARRAYX_HD Words pack_to_bytes(Words a, Words b) { return _mm_packs_epi16(a, b); }
+ARRAYX_HD Words pack_to_halves(Words a, Words b) { return _mm_packs_epi32(a, b); }
+#endif
+
+// The bytes of B vectors of words of B bytes that are 0 or -1, a tree of packs. Those of 32 bytes
+// pack each half for itself.
+template <int B, bool Root = true, int N>
+ARRAYX_HD Words packed(const ops::Mask<N, ops::vector_bytes / N>* words) {
+  if constexpr (B == 1) {
+    return __builtin_bit_cast(Words, words->v);
+  } else {
+    const Words a = packed<B / 2, false>(words), b = packed<B / 2, false>(words + B / 2);
+    return Root ? pack_to_bytes(a, b) : pack_to_halves(a, b);
+  }
+}
+
+// The conditions of B vectors as bytes of 0 and 1.
+template <bool Stream, int B, int N>
+ARRAYX_HD void put_bytes(const ops::Mask<B, N>* conditions, char* out) {
+  Words bytes = packed<B>(conditions);
+#if defined(__AVX2__)
+  if constexpr (B > 1) bytes = _mm256_permute4x64_epi64(bytes, 0xd8);
+  if constexpr (B == 4) bytes = _mm256_shuffle_epi32(bytes, 0xd8);
+  if constexpr (B == 8) {
+    const __m128i pairs = _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
+    bytes = _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(pairs));
+  }
+#endif
+  using V = ops::Vec<u8, ops::vector_bytes>;
+  put<Stream>(V(__builtin_bit_cast(typename V::native, bytes)) & V(u8{1}), out);
+}
+
+#else
+
+template <bool Stream, class V>
+void put_bytes(const V*, char*);
 
 #endif
 

@@ -58,6 +58,18 @@ struct Mask {
   ARRAYX_HD friend Mask operator!=(Mask a, Mask b) { return Mask(native(a.v ^ b.v)); }
 };
 
+// Whether the lanes of a register have no shifts by different numbers of places; those of pairs of
+// lanes have, or of pairs of pairs. One by one they take ten times as long.
+template <class T, std::size_t bytes>
+inline constexpr bool shifts_by_pairs =
+#if defined(__AVX512BW__)
+    sizeof(T) == 1 && bytes >= 16 && !is_float_v<T>;
+#elif defined(__AVX2__)
+    sizeof(T) <= 2 && bytes >= 16 && !is_float_v<T>;
+#else
+    false;
+#endif
+
 template <class T, int N>
 struct Vec {
   using native = typename native_vector<T, N>::type;
@@ -155,8 +167,14 @@ struct Vec {
   ARRAYX_HD friend Vec operator|(Vec a, Vec b) { return Vec(native(a.v | b.v)); }
   ARRAYX_HD friend Vec operator^(Vec a, Vec b) { return Vec(native(a.v ^ b.v)); }
   ARRAYX_HD friend Vec operator~(Vec a) { return Vec(native(~a.v)); }
-  ARRAYX_HD friend Vec operator<<(Vec a, Vec b) { return Vec(native(a.v << b.v)); }
-  ARRAYX_HD friend Vec operator>>(Vec a, Vec b) { return Vec(native(a.v >> b.v)); }
+  ARRAYX_HD friend Vec operator<<(Vec a, Vec b) {
+    if constexpr (shifts_by_pairs<T, sizeof(native)>) return shifted_left_by_pairs(a, b);
+    return Vec(native(a.v << b.v));
+  }
+  ARRAYX_HD friend Vec operator>>(Vec a, Vec b) {
+    if constexpr (shifts_by_pairs<T, sizeof(native)>) return shifted_right_by_pairs(a, b);
+    return Vec(native(a.v >> b.v));
+  }
   ARRAYX_HD friend Vec operator<<(Vec a, int b) { return Vec(native(a.v << b)); }
   ARRAYX_HD friend Vec operator>>(Vec a, int b) { return Vec(native(a.v >> b)); }
   ARRAYX_HD Vec operator-() const { return Vec(native(-v)); }
@@ -235,13 +253,38 @@ ARRAYX_HD To bit_cast(Vec<T, N> x) {
   return To(__builtin_bit_cast(typename To::native, x.v));
 }
 
+// Both lanes of a pair as wide ones: the lower alone, and the upper alone with zeros below.
+template <class T, int N>
+ARRAYX_HD Vec<T, N> shifted_left_by_pairs(Vec<T, N> a, Vec<T, N> places) {
+  using Wide = Vec<typename ints_of_width<2 * sizeof(T)>::u, N / 2>;
+  constexpr int bits = 8 * sizeof(T);
+  const Wide low((u64{1} << bits) - 1), x = bit_cast<Wide>(a), n = bit_cast<Wide>(places);
+  const Wide lower = (x << (n & low)) & low, upper = (x & ~low) << (n >> bits);
+  return bit_cast<Vec<T, N>>(lower | upper);
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N> shifted_right_by_pairs(Vec<T, N> a, Vec<T, N> places) {
+  using Wide = Vec<typename ints_of_width<2 * sizeof(T)>::u, N / 2>;
+  constexpr int bits = 8 * sizeof(T);
+  const Wide low((u64{1} << bits) - 1), x = bit_cast<Wide>(a), n = bit_cast<Wide>(places);
+  if constexpr (is_signed_v<T>) {
+    using Signed = Vec<typename ints_of_width<2 * sizeof(T)>::s, N / 2>;
+    const Signed up = bit_cast<Signed>(x << bits);
+    const Wide lower = bit_cast<Wide>(up >> bit_cast<Signed>(n & low)) >> bits;
+    const Wide upper = bit_cast<Wide>(bit_cast<Signed>(x) >> bit_cast<Signed>(n >> bits)) & ~low;
+    return bit_cast<Vec<T, N>>(lower | upper);
+  } else {
+    return bit_cast<Vec<T, N>>(((x & low) >> (n & low)) | ((x >> (n >> bits)) & ~low));
+  }
+}
+
 // Whether one instruction widens integers to N of R, which fill a register.
 template <class R, class T, int N>
 inline constexpr bool widens_at_once =
 #if defined(__AVX512BW__)
     (N * sizeof(R) == 64 || N * sizeof(R) == 32) &&
 #elif defined(__AVX2__)
-    N * sizeof(R) == 32 &&
+    (N * sizeof(R) == 32 || N * sizeof(R) == 16) && N * sizeof(T) >= 4 &&
 #else
     false &&
 #endif
@@ -285,7 +328,19 @@ auto widen_at_once(Vec<T, N> x) {
     }
   } else
 #endif
-      if constexpr (from == 1 && to == 2) {
+      if constexpr (N * to == 16) {
+    if constexpr (from == 1 && to == 2) {
+      return sign ? _mm_cvtepi8_epi16(v) : _mm_cvtepu8_epi16(v);
+    } else if constexpr (from == 1) {
+      return sign ? _mm_cvtepi8_epi32(v) : _mm_cvtepu8_epi32(v);
+    } else if constexpr (from == 2 && to == 4) {
+      return sign ? _mm_cvtepi16_epi32(v) : _mm_cvtepu16_epi32(v);
+    } else if constexpr (from == 2) {
+      return sign ? _mm_cvtepi16_epi64(v) : _mm_cvtepu16_epi64(v);
+    } else {
+      return sign ? _mm_cvtepi32_epi64(v) : _mm_cvtepu32_epi64(v);
+    }
+  } else if constexpr (from == 1 && to == 2) {
     return sign ? _mm256_cvtepi8_epi16(v) : _mm256_cvtepu8_epi16(v);
   } else if constexpr (from == 1 && to == 4) {
     return sign ? _mm256_cvtepi8_epi32(v) : _mm256_cvtepu8_epi32(v);
@@ -314,6 +369,14 @@ ARRAYX_HD To convert(Vec<T, N> x) {
 #if defined(__AVX2__)
   if constexpr (same_type_v<T, i32> && same_type_v<To, Vec<f64, 4>>)
     return To(_mm256_cvtepi32_pd(__builtin_bit_cast(__m128i, x.v)));
+#if !defined(__AVX512F__)
+  // As the last digits of 2^52 and more.
+  if constexpr (same_type_v<T, u32> && same_type_v<To, Vec<f64, 4>>) {
+    using Words = Vec<u64, 4>;
+    constexpr u64 exponent = 0x4330000000000000;
+    return bit_cast<To>(convert<Words>(x) | Words(exponent)) - To(0x1p52);
+  }
+#endif
   if constexpr (widens_at_once<scalar_t<To>, T, N>)
     return To(__builtin_bit_cast(typename To::native, widen_at_once<scalar_t<To>>(x)));
   if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<f64, 4>>)
