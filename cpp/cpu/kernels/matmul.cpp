@@ -266,28 +266,40 @@ ARRAYX_HD T total(Vec<T, N> x) {
   }
 }
 
-// One such sum, of a row that is read straight on and one that stays in the caches.
-template <class T>
-ARRAYX_HD T dot(const T* a, const T* b, i64 k) {
+// Such sums, of rows that are read straight on and one that stays in the caches: the same whatever
+// the number of rows.
+template <int Rows, class T>
+ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64 k) {
   constexpr int N = ops::vector_bytes / sizeof(T), K = 4;
   using V = Vec<T, N>;
-  V sum[K];
-#pragma GCC unroll 4
-  for (int q = 0; q < K; ++q) sum[q] = V(T(0));
+  V sum[Rows][K];
+#pragma GCC unroll 16
+  for (int q = 0; q < Rows * K; ++q) sum[q / K][q % K] = V(T(0));
   i64 l = 0;
   for (; l + K * N <= k; l += K * N) {
-    fetch_page_after<K * ops::vector_bytes>(reinterpret_cast<const char*>(a + l));
+    if constexpr (Rows == 1) {
+      fetch_page_after<K * ops::vector_bytes>(reinterpret_cast<const char*>(a + l));
+    }
 #pragma GCC unroll 4
-    for (int q = 0; q < K; ++q) {
-      sum[q] = ops::mul_add(V::load(a + l + q * N), V::load(b + l + q * N), sum[q]);
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int q = 0; q < K; ++q) {
+        sum[r][q] =
+            ops::mul_add(V::load(a + r * a_row + l + q * N), V::load(b + l + q * N), sum[r][q]);
+      }
     }
   }
-  for (; l + N <= k; l += N) sum[0] = ops::mul_add(V::load(a + l), V::load(b + l), sum[0]);
-  const int rest = static_cast<int>(k - l);
-  if (rest > 0) {
-    sum[1] = ops::mul_add(V::load_first(a + l, rest), V::load_first(b + l, rest), sum[1]);
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r) {
+    const T* const row = a + r * a_row;
+    i64 i = l;
+    for (; i + N <= k; i += N) sum[r][0] = ops::mul_add(V::load(row + i), V::load(b + i), sum[r][0]);
+    const int rest = static_cast<int>(k - i);
+    if (rest > 0) {
+      sum[r][1] = ops::mul_add(V::load_first(row + i, rest), V::load_first(b + i, rest), sum[r][1]);
+    }
+    c[r * c_row] = total((sum[r][0] + sum[r][1]) + (sum[r][2] + sum[r][3]));
   }
-  return total((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 template <int Rows, int Columns, class T>
@@ -345,9 +357,17 @@ void dots(const DotsJob& job) {
   const T* const a = static_cast<const T*>(job.a);
   const T* const b = static_cast<const T*>(job.b);
   T* const c = static_cast<T*>(job.c);
-  // Memory is read faster row by row than in several at once.
+  // Memory is read faster row by row than in several at once, but where pages to come are not asked
+  // for: there four rows at once are read by a quarter faster.
   if (job.n == 1) {
-    for (i64 i = 0; i < job.m; ++i) c[i * job.c_row] = dot(a + i * job.a_row, b, job.k);
+    constexpr int together = 4;
+    i64 i = 0;
+    if (!asks_for_pages) {
+      for (; i + together <= job.m; i += together) {
+        long_dots<together>(a + i * job.a_row, job.a_row, b, c + i * job.c_row, job.c_row, job.k);
+      }
+    }
+    for (; i < job.m; ++i) long_dots<1>(a + i * job.a_row, 0, b, c + i * job.c_row, 0, job.k);
     return;
   }
   for (i64 i = 0; i < job.m; i += most_rows) {
