@@ -31,8 +31,8 @@ std::int64_t find_last_cache() {
   return std::int64_t{1} << 23;
 }
 
-// AMD's Zen 3, whose hardware follows a row from page to page by itself: there, rows are read a fifth
-// slower and copied a tenth slower where pages to come are asked for.
+// AMD's Zen 3, whose hardware follows a row from page to page by itself: there, rows are read a
+// fifth slower and copied a tenth slower where pages to come are asked for.
 bool follows_rows_across_pages() {
 #if defined(__x86_64__)
   unsigned a = 0, b = 0, c = 0, d = 0;

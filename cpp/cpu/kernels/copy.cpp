@@ -63,73 +63,48 @@ ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
 
 #if defined(__AVX2__)
 
-// Packs take their numbers by turns from the parts of 16 bytes of two vectors.
-#if defined(__AVX512BW__)
-
-using Register = __m512i;
-ARRAYX_HD Register and_all(Register x, u32 mask) {
-  return _mm512_and_si512(x, _mm512_set1_epi32(static_cast<int>(mask)));
-}
-ARRAYX_HD Register pack_words(Register a, Register b) {
-  return _mm512_packus_epi32(a, b);
-}
-ARRAYX_HD Register pack_bytes(Register a, Register b) {
-  return _mm512_packus_epi16(a, b);
-}
-// From the order of one pack, and of two.
-ARRAYX_HD Register in_order_of_one(Register x) {
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), x);
-}
-ARRAYX_HD Register in_order_of_two(Register x) {
-  return _mm512_permutexvar_epi32(
-      _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), x);
-}
-
-#else
-
-using Register = __m256i;
-ARRAYX_HD Register and_all(Register x, u32 mask) {
-  return _mm256_and_si256(x, _mm256_set1_epi32(static_cast<int>(mask)));
-}
-ARRAYX_HD Register pack_words(Register a, Register b) {
-  return _mm256_packus_epi32(a, b);
-}
-ARRAYX_HD Register pack_bytes(Register a, Register b) {
-  return _mm256_packus_epi16(a, b);
-}
-ARRAYX_HD Register in_order_of_one(Register x) {
-  return _mm256_permute4x64_epi64(x, 0xd8);
-}
-ARRAYX_HD Register in_order_of_two(Register x) {
-  return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-}
-
-#endif
-
 // A vector of `To` bytes each, the lower ones of as many integers of `From` bytes at p.
 template <int From, int To>
 ARRAYX_HD Register narrowed(const char* p) {
   constexpr int width = ops::vector_bytes;
+  // Halves of 32 bytes are shuffled each for itself, as if that were a pack.
+  constexpr bool apart = From == 8 && width == 32;
   const auto at = [p](int k) {
-    if constexpr (From == 8) {
-      using V = Vec<u32, width / 4>;
-      const V both[2] = {V::load(p + 2 * k * width), V::load(p + (2 * k + 1) * width)};
-      const V low = every<2, 0>(both, std::make_integer_sequence<int, width / 4>{});
+    const auto load = [p](int i) { return Vec<u32, width / 4>::load(p + i * width); };
+#if !defined(__AVX512BW__)
+    if constexpr (apart) {
+      const __m256 a = __builtin_bit_cast(__m256, load(2 * k).v);
+      const __m256 b = __builtin_bit_cast(__m256, load(2 * k + 1).v);
+      return __builtin_bit_cast(Register, _mm256_shuffle_ps(a, b, 0x88));
+    } else
+#endif
+        if constexpr (From == 8) {
+      const Vec<u32, width / 4> both[2] = {load(2 * k), load(2 * k + 1)};
+      const auto low = every<2, 0>(both, std::make_integer_sequence<int, width / 4>{});
       return __builtin_bit_cast(Register, low.v);
     } else {
-      return __builtin_bit_cast(Register, Vec<u8, width>::load(p + k * width).v);
+      return __builtin_bit_cast(Register, load(k).v);
     }
   };
+  const auto in_order = []<int Packs>(Register x, std::integral_constant<int, Packs>) {
+    if constexpr (Packs == 0) return x;
+    if constexpr (Packs == 1) return in_order_of_one(x);
+    if constexpr (Packs == 2) return in_order_of_two(x);
+#if !defined(__AVX512BW__)
+    if constexpr (Packs == 3) return in_order_of_three(x);
+#endif
+  };
   if constexpr (To == 4) {
-    return at(0);
+    return in_order(at(0), std::integral_constant<int, apart>());
   } else if constexpr (To == 2) {
-    return in_order_of_one(pack_words(and_all(at(0), 0xffff), and_all(at(1), 0xffff)));
+    const Register words = pack_words(and_all(at(0), 0xffff), and_all(at(1), 0xffff));
+    return in_order(words, std::integral_constant<int, 1 + apart>());
   } else if constexpr (From == 2) {
     return in_order_of_one(pack_bytes(and_all(at(0), 0xff00ff), and_all(at(1), 0xff00ff)));
   } else {
     const Register low = pack_words(and_all(at(0), 0xff), and_all(at(1), 0xff));
     const Register high = pack_words(and_all(at(2), 0xff), and_all(at(3), 0xff));
-    return in_order_of_two(pack_bytes(low, high));
+    return in_order(pack_bytes(low, high), std::integral_constant<int, 2 + apart>());
   }
 }
 

@@ -79,8 +79,8 @@ template <class V, int Half, int... I>
 ARRAYX_HD V complex_from_parts(V re, V im, std::integer_sequence<int, I...> lanes) {
   if constexpr (halves_apart<V>) {
     constexpr int n = sizeof...(I), half = n / 2, few = n / 4;
-    return V(__builtin_shufflevector(
-        re.v, im.v, (I / half * half + Half * few + I % half / 2 + I % 2 * n)...));
+    return V(__builtin_shufflevector(re.v, im.v,
+                                     (I / half * half + Half * few + I % half / 2 + I % 2 * n)...));
   } else {
     return interleave<V, Half>(re, im, lanes);
   }
@@ -138,7 +138,8 @@ ARRAYX_HD void store_first(Complex<Vec<T, N>> x, char* p, i64 i, int n) {
   p += i * i64{2 * sizeof(T)};
   const int first = 2 * n < N ? 2 * n : N;
   complex_from_parts<Vec<T, N>, 0>(x.re, x.im, Indices{}).store_first(p, first);
-  complex_from_parts<Vec<T, N>, 1>(x.re, x.im, Indices{}).store_first(p + N * sizeof(T), 2 * n - first);
+  complex_from_parts<Vec<T, N>, 1>(x.re, x.im, Indices{})
+      .store_first(p + N * sizeof(T), 2 * n - first);
 }
 // A condition becomes bytes of 0 and 1. Without AVX-512 the compiler would take the lanes apart,
 // which makes a comparison five times as slow; packing with saturation keeps 0 and -1.
@@ -283,15 +284,16 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
     i = head;
   }
   // Lines of the next page, for `count` elements of each operand.
-  const auto ask = [&]<int Count>(std::integral_constant<int, Count>) __attribute__((always_inline)) {
-    const auto of = [&]<class E>(const char* from, E) __attribute__((always_inline)) {
-      if (goes_on || (n - i) * E::item > page_bytes) {
-        fetch_page_after<Count * E::item>(from + i * E::item);
-      }
-    };
-    of(p[0], First());
-    (of(p[I], Inputs()), ...);
-  };
+  const auto ask =
+      [&]<int Count>(std::integral_constant<int, Count>) __attribute__((always_inline)) {
+        const auto of = [&]<class E>(const char* from, E) __attribute__((always_inline)) {
+          if (goes_on || (n - i) * E::item > page_bytes) {
+            fetch_page_after<Count * E::item>(from + i * E::item);
+          }
+        };
+        of(p[0], First());
+        (of(p[I], Inputs()), ...);
+      };
   if constexpr (sizeof...(Inputs) == 1 && compares_vectors<F, First>) {
     for (; i + line_bytes <= n; i += line_bytes) {
       if constexpr (Stream) ask(std::integral_constant<int, line_bytes>());

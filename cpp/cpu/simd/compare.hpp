@@ -2,6 +2,7 @@
 // the bytes of a vector. Included by the kernel sources only, once per instruction set.
 #pragma once
 
+#include "packs.hpp"
 #include "stream.hpp"
 
 #include "../../ops/elementwise.hpp"
@@ -88,13 +89,21 @@ template <int B, int N>
 inline constexpr bool packs_into_bytes<ops::Mask<B, N>> = B * N == ops::vector_bytes;
 
 #if defined(__AVX2__)
-using Words = __m256i;
-ARRAYX_HD Words pack_to_bytes(Words a, Words b) { return _mm256_packs_epi16(a, b); }
-ARRAYX_HD Words pack_to_halves(Words a, Words b) { return _mm256_packs_epi32(a, b); }
+using Words = Register;
+ARRAYX_HD Words pack_to_bytes(Words a, Words b) {
+  return _mm256_packs_epi16(a, b);
+}
+ARRAYX_HD Words pack_to_halves(Words a, Words b) {
+  return _mm256_packs_epi32(a, b);
+}
 #else
 using Words = __m128i;
-ARRAYX_HD Words pack_to_bytes(Words a, Words b) { return _mm_packs_epi16(a, b); }
-ARRAYX_HD Words pack_to_halves(Words a, Words b) { return _mm_packs_epi32(a, b); }
+ARRAYX_HD Words pack_to_bytes(Words a, Words b) {
+  return _mm_packs_epi16(a, b);
+}
+ARRAYX_HD Words pack_to_halves(Words a, Words b) {
+  return _mm_packs_epi32(a, b);
+}
 #endif
 
 // The bytes of B vectors of words of B bytes that are 0 or -1, a tree of packs. Those of 32 bytes
@@ -114,12 +123,9 @@ template <bool Stream, int B, int N>
 ARRAYX_HD void put_bytes(const ops::Mask<B, N>* conditions, char* out) {
   Words bytes = packed<B>(conditions);
 #if defined(__AVX2__)
-  if constexpr (B > 1) bytes = _mm256_permute4x64_epi64(bytes, 0xd8);
-  if constexpr (B == 4) bytes = _mm256_shuffle_epi32(bytes, 0xd8);
-  if constexpr (B == 8) {
-    const __m128i pairs = _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15);
-    bytes = _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(pairs));
-  }
+  if constexpr (B == 2) bytes = in_order_of_one(bytes);
+  if constexpr (B == 4) bytes = in_order_of_two(bytes);
+  if constexpr (B == 8) bytes = in_order_of_three(bytes);
 #endif
   using V = ops::Vec<u8, ops::vector_bytes>;
   put<Stream>(V(__builtin_bit_cast(typename V::native, bytes)) & V(u8{1}), out);
