@@ -1076,14 +1076,16 @@ class Strips {
     // 64 of them, for caches and prefetchers lose their places; bytes, of which a line has 64, need
     // them. Where the output's do not begin at lines, those of another line are read as well. Short
     // rows of the output, though, are written whole: bytes go two to four times as fast so. Rows so
-    // far apart that they share one set of an L2 would drive each other out: as few as fill a line.
-    constexpr std::int64_t set_period = 1 << 17;
+    // far apart that they share a few sets of an L2 would drive each other out, and what is asked
+    // for ahead of them: half as many as it holds, or as few as fill a line.
     const bool at_lines = out_strides_[plan_.tile_dim] % line_bytes == 0;
-    const bool one_set = columns_.back() != 0 && columns_.back() % set_period == 0;
     const std::int64_t columns = plan_.size[inner_], least = line_bytes / itemsize_;
     std::int64_t strip = std::max<std::int64_t>(least, at_lines ? 32 : 48);
     if (columns <= most_streamed_columns + least) strip = columns;
-    if (one_set) strip = least;
+    if (columns_.back() != 0) {
+      const std::int64_t held = second_cache_lines(columns_.back()) / 2;
+      strip = std::min(strip, std::max(least, held - held % least));
+    }
     Dims length(plan_.ndim(), 1);
     length[inner_] = std::min(strip, columns);
     length[plan_.tile_dim] = std::min(plan_.size[plan_.tile_dim], piece / (strip * itemsize_));

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
+#include <string>
 
 #include "fork.hpp"
 #include "parallel.hpp"
@@ -19,16 +21,37 @@ namespace {
 // Larger ones are shared by so many cores that no program has them for itself.
 constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
 
-// The C library sums up the caches of all cores of some processors, the system does not.
-std::int64_t find_last_cache() {
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");  // such as 32768K
+std::string cache_file(int index, const char* name) {
+  return "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/" + name;
+}
+
+// Bytes of the cache of that index, 0 where the system does not say.
+std::int64_t cache_size(int index) {
+  std::ifstream file(cache_file(index, "size"));  // such as 32768K
   std::int64_t size = 0;
   char unit = 0;
-  if (file >> size >> unit && size > 0) return size << (unit == 'M' ? 20 : 10);
+  return file >> size >> unit && size > 0 ? size << (unit == 'M' ? 20 : 10) : 0;
+}
+
+// The C library sums up the caches of all cores of some processors, the system does not.
+std::int64_t find_last_cache() {
+  if (const std::int64_t size = cache_size(3); size > 0) return size;
 #if defined(_SC_LEVEL2_CACHE_SIZE)
   if (const long second = sysconf(_SC_LEVEL2_CACHE_SIZE); second > 0) return 8 * second;
 #endif
   return std::int64_t{1} << 23;
+}
+
+// Lines that share a set, and bytes from one line of a set to the next.
+struct Sets {
+  std::int64_t ways, period;
+};
+Sets find_second_cache() {
+  std::ifstream file(cache_file(2, "ways_of_associativity"));
+  std::int64_t ways = 0;
+  const std::int64_t size = cache_size(2);
+  if (!(file >> ways) || ways <= 0 || size < ways * line_bytes) return {16, std::int64_t{1} << 17};
+  return {ways, size / ways};
 }
 
 // AMD's Zen 3, whose hardware follows a row from page to page by itself: there, rows are read a
@@ -53,6 +76,13 @@ const bool asks_for_pages = !follows_rows_across_pages();
 std::int64_t last_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;
   return bytes.get([] { return std::min(find_last_cache(), most_bytes); });
+}
+
+std::int64_t second_cache_lines(std::int64_t stride) {
+  static constinit MadeOnce<const Sets> sets;
+  const Sets& second = sets.get(find_second_cache);
+  const std::int64_t apart = std::max(std::gcd(stride, second.period), std::int64_t{line_bytes});
+  return second.ways * (second.period / apart);
 }
 
 bool goes_past_caches(std::int64_t result_bytes, std::int64_t moved_bytes) {
