@@ -277,6 +277,16 @@ def test_nothing_is_written_to_an_array_of_no_elements(count):
             finished(x.__setitem__(key, value))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nothing_is_read_of_no_values(dtype):
+    # Of an array that ends where its memory does, which the sanitizers watch.
+    a = np.arange(5).astype(dtype)
+    for index in ("int8", "uint16", "int32", "int64"):
+        x = ours(a.copy())
+        x[ours(np.empty(0, index))] = ours(np.empty(0, dtype))
+        same(x, a)
+
+
 def test_one_element_is_written_by_any_kind_of_number():
     for dtype in DTYPES:
         x = xp.zeros((2, 3), dtype=getattr(xp, dtype))

@@ -424,7 +424,8 @@ bool any_out_of_bounds(const char* index, i64 count, i64 n) {
 // bounds say: index times `stride` bytes from q on.
 template <bool divided, bool one_item, class T, class I>
 void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 stride, Part part) {
-  const T only = load<T>(p);
+  T only{};
+  if constexpr (one_item) only = load<T>(p);  // of none there is nothing to read
   T spare;
   const auto put = [&](i64 j) {
     const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
