@@ -26,7 +26,7 @@ ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b, 0, 2);
 }
 
-// Whether asking for pages to come pays.
+// Whether asking for pages to come pays, which caches.cpp knows.
 extern const bool asks_for_pages;
 
 // Asks for n items `step` bytes apart, of which neighbours share lines.
@@ -36,10 +36,12 @@ ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std
 }
 
 // Asks for what is read a page after the `bytes` at p. A row is read up to a third faster so where
-// its reader does other things now and then, between pieces or at the ends of rows.
+// its reader does other things now and then, between pieces or at the ends of rows. Loops that do
+// little but read are there twice, one that `asks` and one that does not: a branch for each line
+// costs them up to a quarter.
 template <int bytes>
-ARRAYX_HD void fetch_page_after(const char* p) {
-  if (asks_for_pages) fetch<bytes>(p + page_bytes);
+ARRAYX_HD void fetch_page_after(const char* p, bool asks = asks_for_pages) {
+  if (asks) fetch<bytes>(p + page_bytes);
 }
 
 // For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of

@@ -108,6 +108,7 @@ struct Arg {
   }
 
   // The extreme of each block by vectors; the position is looked for only in the block that won.
+  template <bool asks>
   static int64_t row(const char* p, int64_t n) {
     constexpr int K = 4;
     constexpr int64_t block = 64 * K * W;  // in an L1 when it is read again
@@ -137,7 +138,7 @@ struct Arg {
       };
       const int64_t stop = n - i < block ? n : i + block;
       for (; i + K * W <= stop; i += K * W) {
-        fetch_page_after<K * W* int(sizeof(T))>(p + i * int64_t(sizeof(T)));
+        fetch_page_after<K * W* int(sizeof(T))>(p + i * int64_t(sizeof(T)), asks);
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) take(load(p, i + k * W), k);
       }
@@ -230,7 +231,7 @@ struct Arg {
           },
           0);
       if (nan.seen()) {
-        for (int64_t k = r; k < r + count; ++k) out[k] = row(in + k * row_stride, n);
+        for (int64_t k = r; k < r + count; ++k) out[k] = row<false>(in + k * row_stride, n);
         continue;
       }
       using Wide = Vec<int64_t, W>;
@@ -245,7 +246,8 @@ struct Arg {
       if (n <= 2 * W) return short_rows<2>(in, row_stride, rows, n, out);
       return short_rows<4>(in, row_stride, rows, n, out);
     }
-    for (int64_t r = 0; r < rows; ++r) out[r] = row(in + r * row_stride, n);
+    const auto best = asks_for_pages ? row<true> : row<false>;
+    for (int64_t r = 0; r < rows; ++r) out[r] = best(in + r * row_stride, n);
   }
 
   // Rows at a time, read straight on along their width; see Columns::chunk in reduce.cpp.

@@ -436,7 +436,7 @@ void streaming_kernel(const void* const* in, void* out, std::int64_t n, bool goe
 template <class V>
 inline constexpr bool fills_stores = sizeof(V) >= 16;
 template <int B, int N>
-inline constexpr bool fills_stores<Mask<B, N>> = N >= 4;
+inline constexpr bool fills_stores<Mask<B, N>> = N >= 4 || packs_into_bytes<Mask<B, N>>;
 template <class F, class T, int Arity>
 constexpr bool has_streaming_kernel() {
   constexpr int lanes = vector_lanes<F, typename part<T>::type>;

@@ -293,8 +293,9 @@ ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64
   for (int r = 0; r < Rows; ++r) {
     const T* const row = a + r * a_row;
     i64 i = l;
-    for (; i + N <= k; i += N)
+    for (; i + N <= k; i += N) {
       sum[r][0] = ops::mul_add(V::load(row + i), V::load(b + i), sum[r][0]);
+    }
     const int rest = static_cast<int>(k - i);
     if (rest > 0) {
       sum[r][1] = ops::mul_add(V::load_first(row + i, rest), V::load_first(b + i, rest), sum[r][1]);

@@ -86,30 +86,31 @@ struct Rows {
     }
   };
 
-  // Of bytes so many come with a line that what there is to do hides nothing.
-  template <int items = P>
+  // Where a loop `asks`, for the next page. Of bytes so many come with a line that what there is to
+  // do hides nothing.
+  template <bool asks, int items = P>
   ARRAYX_HD static void fetch_next(const char* p) {
-    if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p);
+    if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p, asks);
   }
 
   // `rounds` of P elements from p and what is live from `tail`, combined round by round and then by
   // halves until one vector is left. Lanes without an element hold the identity, which leaves the
   // others unchanged bit for bit.
-  template <bool fetches = true>
+  template <bool asks>
   ARRAYX_HD static V lanes_of(const char* p, int64_t rounds, const char* tail, const Live* live,
                               V c) {
     V v[R];
-    if (fetches && live) fetch_next(at(p, rounds * P));
+    if (live) fetch_next<asks>(at(p, rounds * P));
     const auto last = [&](int r) {
       const V x = mapped(at(tail, r * W), c);
       return select(live->lanes[r], x, V(Op::template identity<A>()));
     };
     if (rounds > 0) {
-      if (fetches) fetch_next(p);
+      fetch_next<asks>(p);
       ARRAYX_UNROLL
       for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
       for (int64_t i = 1; i < rounds; ++i) {
-        if (fetches) fetch_next(at(p, i * P));
+        fetch_next<asks>(at(p, i * P));
         ARRAYX_UNROLL
         for (int r = 0; r < R; ++r) {
           v[r] = Op::combine(v[r], mapped(at(p, i * P + r * W), c));
@@ -148,15 +149,16 @@ struct Rows {
 
   // A full chunk. The compiler must not read several chunks side by side: memory is read a third as
   // fast that way, since the hardware fetches ahead of one stream only.
+  template <bool asks>
   ARRAYX_HD static V full_chunk(const char* p, V c) {
     V v[R];
     asm("" ::: "memory");
     ARRAYX_UNROLL
     for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
-    fetch_next(p);
+    fetch_next<asks>(p);
     ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
-      if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next(at(p, i * P));
+      if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next<asks>(at(p, i * P));
       ARRAYX_UNROLL
       for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], mapped(at(p, i * P + r * W), c));
     }
@@ -165,8 +167,9 @@ struct Rows {
 
   // Full chunks that are folded together, and their results pairwise: half as many shuffles.
   static constexpr int K = G < 4 ? G : 4;
+  template <bool asks>
   ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
-    V x = fold_rows<K>([&](int k) { return full_chunk(at(p, k * C), c); }, 0, Combine());
+    V x = fold_rows<K>([&](int k) { return full_chunk<asks>(at(p, k * C), c); }, 0, Combine());
     x = fold_groups<W / K>(x);
     x = fold_neighbours<2 * U>(x);
     ARRAYX_UNROLL
@@ -192,6 +195,7 @@ struct Rows {
   }
 
   // The last, partial chunk of 1 ≤ n < C; `room`: P elements may be read wherever one is.
+  template <bool asks>
   static void partial_chunk(const char* p, int64_t n, A center, A* out, bool room = false) {
     const int64_t rest = n % P;
     if (n < P && n <= 16) {
@@ -210,7 +214,7 @@ struct Rows {
       for (int u = 0; u < U; ++u) out[u] = lane[u];
       return;
     }
-    if (rest == 0) return fold_vector<W>(lanes_of(p, n / P, p, nullptr, V(center)), out);
+    if (rest == 0) return fold_vector<W>(lanes_of<asks>(p, n / P, p, nullptr, V(center)), out);
     const Live live(rest);
     const char* tail = at(p, n - rest);
     T copied[P];
@@ -218,11 +222,11 @@ struct Rows {
       __builtin_memcpy(copied, tail, rest * sizeof(T));
       tail = reinterpret_cast<const char*>(copied);
     }
-    fold_vector<W>(lanes_of(p, n / P, tail, &live, V(center)), out);
+    fold_vector<W>(lanes_of<asks>(p, n / P, tail, &live, V(center)), out);
   }
 
   // Rows of n < C elements, G at a time.
-  template <bool fetches>
+  template <bool asks>
   static void short_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n,
                          const char* centers, char* out) {
     const int64_t rounds = n / P, rest = n % P;
@@ -243,7 +247,7 @@ struct Rows {
               tail = reinterpret_cast<const char*>(copied);
             }
             const V c(centers ? load_item<A>(centers + r * int64_t(sizeof(A))) : A(0));
-            return lanes_of<fetches>(p, rounds, tail, partial, c);
+            return lanes_of<asks>(p, rounds, tail, partial, c);
           },
           0, Combine());
     };
@@ -269,6 +273,7 @@ struct Rows {
   // An extreme of n ≥ C floating numbers that is the same in whatever order it is found, since no
   // zero, infinity or NaN has a part in it. False, with nothing written, where one may have. It
   // takes a third of the time of combining in order, where NaN propagates and chunks are folded.
+  template <bool asks>
   static bool plain_extreme(const char* p, int64_t n, A* out) {
     constexpr int K = 4;
     constexpr int64_t step = K * W, block = 64 * step;
@@ -288,7 +293,7 @@ struct Rows {
     for (int64_t i = 0; i + W <= n;) {
       const int64_t end = n - i < block ? n : i + block;
       for (; i + step <= end; i += step) {
-        fetch_next<step>(Rows::at(p, i));
+        fetch_next<asks, step>(Rows::at(p, i));
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) take(at(i + k * W), k);
       }
@@ -308,6 +313,7 @@ struct Rows {
   }
 
   // n ≥ C integers.
+  template <bool asks>
   static A any_order(const char* p, int64_t n) {
     constexpr int K = 4;
     V x[K];
@@ -316,7 +322,7 @@ struct Rows {
     for (int k = 0; k < K; ++k) x[k] = mapped(at(p, k * W), c);
     int64_t i = K * W;
     for (; i + K * W <= n; i += K * W) {
-      fetch_next<K * W>(at(p, i));
+      fetch_next<asks, K * W>(at(p, i));
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], mapped(at(p, i + k * W), c));
     }
@@ -325,10 +331,11 @@ struct Rows {
     A result, rest;
     fold_vector<W>(x[0], &result);
     if (i == n) return result;
-    partial_chunk(at(p, i), n - i, A(0), &rest);
+    partial_chunk<asks>(at(p, i), n - i, A(0), &rest);
     return Op::combine(result, rest);
   }
 
+  template <bool asks>
   static void narrow_row(const char* p, int64_t n, A* out) {
     using N = twice_as_wide<T>;
     constexpr int L = ops::vector_bytes / int(sizeof(N)), K = 4;
@@ -339,7 +346,7 @@ struct Rows {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) sums[k] = Vec<N, L>(N(0));
       for (int64_t s = 0; s < narrow_sums<T> && i + K * L <= n; ++s, i += K * L) {
-        fetch_next<K * L>(at(p, i));
+        fetch_next<asks, K * L>(at(p, i));
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) sums[k] = sums[k] + load_as<T, N, L>(at(p, i + k * L));
       }
@@ -349,19 +356,20 @@ struct Rows {
       for (N lane : lanes) total += A(lane);
     }
     A rest = 0;
-    if (i < n) partial_chunk(at(p, i), n - i, A(0), &rest);
+    if (i < n) partial_chunk<asks>(at(p, i), n - i, A(0), &rest);
     *out = total + rest;
   }
 
+  template <bool asks>
   static void row(const char* p, int64_t n, A center, A* out, bool room) {
-    if (n < C) return partial_chunk(p, n, center, out, room);
-    if constexpr (sums_narrow<Op, T, A>) return narrow_row(p, n, out);
+    if (n < C) return partial_chunk<asks>(p, n, center, out, room);
+    if constexpr (sums_narrow<Op, T, A>) return narrow_row<asks>(p, n, out);
     if constexpr (order_free<A> && U == 1) {
-      *out = any_order(p, n);
+      *out = any_order<asks>(p, n);
       return;
     }
     if constexpr (is_extreme<Op> && ops::is_float_v<A>) {
-      if (plain_extreme(p, n, out)) return;
+      if (plain_extreme<asks>(p, n, out)) return;
     }
     A stack[60][U];
     int top = 0;
@@ -385,15 +393,15 @@ struct Rows {
     A part[U];
     int64_t i = 0;
     for (; i + K * C <= n; i += K * C) {
-      full_chunks(at(p, i), c, part);
+      full_chunks<asks>(at(p, i), c, part);
       push(part, K);
     }
     for (; i + C <= n; i += C) {
-      fold_vector<W>(full_chunk(at(p, i), c), part);
+      fold_vector<W>(full_chunk<asks>(at(p, i), c), part);
       push(part, 1);
     }
     if (i < n) {
-      partial_chunk(at(p, i), n - i, center, part, room);
+      partial_chunk<asks>(at(p, i), n - i, center, part, room);
       push(part, 1);
     }
     ARRAYX_UNROLL
@@ -409,16 +417,17 @@ struct Rows {
     const char* centers = static_cast<const char*>(center);
     n *= U;
     if (n < C && 2 * rows >= G) {
-      const auto run =
-          n * int64_t(sizeof(T)) < least_fetched_row ? short_rows<false> : short_rows<true>;
+      const bool asks = asks_for_pages && n * int64_t(sizeof(T)) >= least_fetched_row;
+      const auto run = asks ? short_rows<true> : short_rows<false>;
       return run(in, row_stride, rows, n, centers, static_cast<char*>(out));
     }
     const int64_t with_room =
         rows_with_room(rows, row_stride, (P - 1 - (n - 1) % P) * int64_t(sizeof(T)));
+    const auto reduce = asks_for_pages ? row<true> : row<false>;
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
       if (centers) c = load_item<A>(centers + r * sizeof(A));
-      row(in + r * row_stride, n, c, result, r < with_room);
+      reduce(in + r * row_stride, n, c, result, r < with_room);
       __builtin_memcpy(static_cast<char*>(out) + r * sizeof result, result, sizeof result);
     }
     finish<Op>(static_cast<A*>(out), rows * U);

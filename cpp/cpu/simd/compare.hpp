@@ -88,40 +88,22 @@ inline constexpr bool packs_into_bytes = false;
 template <int B, int N>
 inline constexpr bool packs_into_bytes<ops::Mask<B, N>> = B * N == ops::vector_bytes;
 
-#if defined(__AVX2__)
-using Words = Register;
-ARRAYX_HD Words pack_to_bytes(Words a, Words b) {
-  return _mm256_packs_epi16(a, b);
-}
-ARRAYX_HD Words pack_to_halves(Words a, Words b) {
-  return _mm256_packs_epi32(a, b);
-}
-#else
-using Words = __m128i;
-ARRAYX_HD Words pack_to_bytes(Words a, Words b) {
-  return _mm_packs_epi16(a, b);
-}
-ARRAYX_HD Words pack_to_halves(Words a, Words b) {
-  return _mm_packs_epi32(a, b);
-}
-#endif
-
 // The bytes of B vectors of words of B bytes that are 0 or -1, a tree of packs. Those of 32 bytes
 // pack each half for itself.
 template <int B, bool Root = true, int N>
-ARRAYX_HD Words packed(const ops::Mask<N, ops::vector_bytes / N>* words) {
+ARRAYX_HD Register packed(const ops::Mask<N, ops::vector_bytes / N>* words) {
   if constexpr (B == 1) {
-    return __builtin_bit_cast(Words, words->v);
+    return __builtin_bit_cast(Register, words->v);
   } else {
-    const Words a = packed<B / 2, false>(words), b = packed<B / 2, false>(words + B / 2);
-    return Root ? pack_to_bytes(a, b) : pack_to_halves(a, b);
+    const Register a = packed<B / 2, false>(words), b = packed<B / 2, false>(words + B / 2);
+    return Root ? pack_signed_bytes(a, b) : pack_signed_words(a, b);
   }
 }
 
 // The conditions of B vectors as bytes of 0 and 1.
 template <bool Stream, int B, int N>
 ARRAYX_HD void put_bytes(const ops::Mask<B, N>* conditions, char* out) {
-  Words bytes = packed<B>(conditions);
+  Register bytes = packed<B>(conditions);
 #if defined(__AVX2__)
   if constexpr (B == 2) bytes = in_order_of_one(bytes);
   if constexpr (B == 4) bytes = in_order_of_two(bytes);

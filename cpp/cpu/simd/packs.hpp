@@ -1,5 +1,5 @@
-// Packs: two registers of integers as one of integers half as wide. Included by the kernel sources
-// only, once per instruction set.
+// Packs: two registers of integers as one of integers half as wide, and the order in which that
+// leaves them. Included by the kernel sources only, once per instruction set.
 #pragma once
 
 #include "vec.hpp"
@@ -57,6 +57,28 @@ ARRAYX_HD Register in_order_of_three(Register x) {
 }
 
 #endif
+#elif defined(__SSE2__)
+
+using Register = __m128i;
+
+#endif
+
+// Of numbers that fit, signed: conditions, 0 or -1, among them.
+#if defined(__SSE2__) && !defined(__AVX512BW__)
+ARRAYX_HD Register pack_signed_words(Register a, Register b) {
+#if defined(__AVX2__)
+  return _mm256_packs_epi32(a, b);
+#else
+  return _mm_packs_epi32(a, b);
+#endif
+}
+ARRAYX_HD Register pack_signed_bytes(Register a, Register b) {
+#if defined(__AVX2__)
+  return _mm256_packs_epi16(a, b);
+#else
+  return _mm_packs_epi16(a, b);
+#endif
+}
 #endif
 
 }  // namespace
