@@ -363,6 +363,30 @@ def test_casts_agree_with_numpy(a, b):
             assert shares_memory(z, x) == (a == b)
 
 
+def rounded(v, digits):
+    """The integer v to so many binary digits, ties to even."""
+    cut = max(abs(v).bit_length() - digits, 0)
+    kept, rest, half = abs(v) >> cut, abs(v) & ((1 << cut) - 1), (1 << cut) >> 1
+    kept += rest > half or (rest == half > 0 and kept & 1)
+    return (kept << cut) * (-1 if v < 0 else 1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize(("to", "digits"), [("float32", 24), ("float64", 53)])
+def test_integers_are_rounded_once(dtype, to, digits):
+    """Halfway between two results, and next to that: where two roundings differ from one."""
+    info = np.iinfo(dtype)
+    draw = Draw(info.bits + digits).numpy
+    values = {0, info.min, info.max}
+    for bits in range(digits, info.bits):
+        for kept in draw.integers(2 ** (digits - 1), 2**digits, 20).tolist():
+            half = (2 * kept + 1) << (bits - digits)  # of bits + 1 binary digits
+            values |= {s * (half + e) for e in (-1, 0, 1, 2**bits >> 32) for s in (1, -1)}
+    values = sorted(v for v in values if info.min <= v <= info.max)
+    got = xp.astype(ours(np.asarray(values, dtype)), getattr(xp, to)).tolist()
+    assert [int(v) for v in got] == [rounded(v, digits) for v in values]
+
+
 def test_casts_at_the_limits():
     x = xp.asarray([2.0**63 - 1024, -(2.0**63), 2.0**53 + 2, 0.99, -0.99])
     assert xp.astype(x, xp.int64).tolist() == [2**63 - 1024, -(2**63), 2**53 + 2, 0, 0]

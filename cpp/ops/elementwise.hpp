@@ -470,11 +470,11 @@ ARRAYX_HD V integer_pow(V base, V exponent) {
   U positive = bit_cast<U>(exponent);
   if constexpr (is_signed_v<T>) positive = select(negative, zero, positive);
   const Product none(zero), bit(one);
-  Product e(positive), power(bit_cast<U>(base)), result(one);
-  while (any(e != none)) {
-    result = select((e & bit) != none, result * power, result);
+  Product e(positive), power(bit_cast<U>(base));
+  Product result = select((e & bit) != none, power, Product(one));
+  while (any((e = e >> 1) != none)) {
     power = power * power;
-    e = e >> 1;
+    result = select((e & bit) != none, result * power, result);
   }
   V r = bit_cast<V>(U(result));
   if constexpr (is_signed_v<T>) {

@@ -63,14 +63,34 @@ ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
 
 #if defined(__AVX2__)
 
-// A vector of `To` bytes each, the lower ones of as many integers of `From` bytes at p.
-template <int From, int To>
+// Words of 32 bits from place `i` on of what is at p: as they are, or as floating numbers become.
+template <class A>
+ARRAYX_HD Vec<u32, ops::vector_bytes / 4> words_at(const char* p, int i) {
+  constexpr int width = ops::vector_bytes, lanes = width / 4;
+  using Words = Vec<u32, lanes>;
+  if constexpr (ops::same_type_v<A, f32>) {
+    return ops::bit_cast<Words>(
+        ops::convert<Vec<i32, lanes>>(Vec<f32, lanes>::load(p + i * width)));
+  } else if constexpr (ops::same_type_v<A, f64>) {
+    const auto half = [p](int k) {
+      const auto x = Vec<f64, lanes / 2>::load(p + k * width);
+      return ops::bit_cast<Vec<f32, lanes / 2>>(ops::convert<Vec<i32, lanes / 2>>(x));
+    };
+    return ops::bit_cast<Words>(ops::join(half(2 * i), half(2 * i + 1)));
+  } else {
+    return Words::load(p + i * width);
+  }
+}
+
+// A vector of `To` bytes each, the lower ones of as many integers at p, or of floating numbers as
+// integers of 32 bits.
+template <class A, int To>
 ARRAYX_HD Register narrowed(const char* p) {
-  constexpr int width = ops::vector_bytes;
+  constexpr int width = ops::vector_bytes, From = ops::is_float_v<A> ? 4 : sizeof(A);
   // Halves of 32 bytes are shuffled each for itself, as if that were a pack.
   constexpr bool apart = From == 8 && width == 32;
   const auto at = [p](int k) {
-    const auto load = [p](int i) { return Vec<u32, width / 4>::load(p + i * width); };
+    const auto load = [p](int i) { return words_at<A>(p, i); };
 #if !defined(__AVX512BW__)
     if constexpr (apart) {
       const __m256 a = __builtin_bit_cast(__m256, load(2 * k).v);
@@ -121,9 +141,9 @@ struct Casting {
   using VA = Vec<A, lanes>;
   using VB = Vec<B, lanes>;
   // Whether the results are what is left of wider integers, of which several vectors become one.
-  static constexpr bool narrows = !ops::is_float_v<A> && !ops::is_float_v<B> &&
-                                  !ops::same_type_v<To, Boolean> &&
-                                  sizeof(A) > sizeof(B) && ops::vector_bytes >= 32;
+  static constexpr int integer_bytes = ops::is_float_v<A> ? 4 : sizeof(A);
+  static constexpr bool narrows = !ops::is_float_v<B> && !ops::same_type_v<To, Boolean> &&
+                                  integer_bytes > sizeof(B) && ops::vector_bytes >= 32;
 
   ARRAYX_HD static VB convert(VA x) {
     if constexpr (ops::same_type_v<To, Boolean>) {
@@ -136,7 +156,7 @@ struct Casting {
     using V = Vec<B, ops::vector_bytes / sizeof(B)>;
 #if defined(__AVX2__)
     if constexpr (narrows) {
-      return V(__builtin_bit_cast(typename V::native, narrowed<sizeof(A), sizeof(B)>(p)));
+      return V(__builtin_bit_cast(typename V::native, narrowed<A, sizeof(B)>(p)));
     }
 #endif
     return V(B(0));

@@ -1,4 +1,4 @@
-// Integers of up to 32 bits divided by one divisor: the upper half of a product and two shifts
+// Integers divided by one divisor: the upper half of a product and two shifts
 // (Granlund and Montgomery, "Division by invariant integers using multiplication", figure 4.1).
 // Included by the kernel sources only, once per instruction set.
 #pragma once
@@ -22,8 +22,9 @@ struct Divisor {
   int first, second;
 
   explicit Divisor(U d) {
+    using Twice = unsigned __int128;
     const int bits = 8 * sizeof(U), length = d == 1 ? 0 : 64 - __builtin_clzll(u64{d} - 1);
-    factor = static_cast<U>((((u64{1} << length) - d) << bits) / d + 1);
+    factor = static_cast<U>((((Twice{1} << length) - d) << bits) / d + 1);
     first = length > 0;
     second = length - first;
   }
@@ -34,11 +35,33 @@ ARRAYX_HD V shifted(V x, int by) {
   return V(x.v >> by);
 }
 
-// The upper halves of the products of 16 or 32 bits with the factor in all lanes.
+// The products of the lower halves of lanes of 64 bits.
+template <class V>
+ARRAYX_HD V half_product(V a, V b) {
+  using N = typename V::native;
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    return V(__builtin_bit_cast(
+        N, _mm512_mul_epu32(__builtin_bit_cast(__m512i, a.v), __builtin_bit_cast(__m512i, b.v))));
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    return V(__builtin_bit_cast(
+        N, _mm256_mul_epu32(__builtin_bit_cast(__m256i, a.v), __builtin_bit_cast(__m256i, b.v))));
+  }
+#endif
+  if constexpr (sizeof(V) == 16) {
+    return V(__builtin_bit_cast(
+        N, _mm_mul_epu32(__builtin_bit_cast(__m128i, a.v), __builtin_bit_cast(__m128i, b.v))));
+  }
+}
+
+// The upper halves of the products of lanes with the factor in all of them.
 template <class V>
 ARRAYX_HD V upper_product(V x, V factor) {
-  using N = typename V::native;
   if constexpr (sizeof(ops::scalar_t<V>) == 2) {
+    using N = typename V::native;
 #if defined(__AVX512BW__)
     if constexpr (sizeof(V) == 64) {
       return V(__builtin_bit_cast(N, _mm512_mulhi_epu16(__builtin_bit_cast(__m512i, x.v),
@@ -55,33 +78,17 @@ ARRAYX_HD V upper_product(V x, V factor) {
       return V(__builtin_bit_cast(N, _mm_mulhi_epu16(__builtin_bit_cast(__m128i, x.v),
                                                      __builtin_bit_cast(__m128i, factor.v))));
     }
-  } else {
+  } else if constexpr (sizeof(ops::scalar_t<V>) == 4) {
     using Wide = ops::Vec<u64, ops::lane_traits<V>::lanes / 2>;
-    const auto product = [](Wide a, Wide b) {
-#if defined(__AVX512F__)
-      if constexpr (sizeof(V) == 64) {
-        return Wide(__builtin_bit_cast(
-            typename Wide::native,
-            _mm512_mul_epu32(__builtin_bit_cast(__m512i, a.v), __builtin_bit_cast(__m512i, b.v))));
-      }
-#endif
-#if defined(__AVX2__)
-      if constexpr (sizeof(V) == 32) {
-        return Wide(__builtin_bit_cast(
-            typename Wide::native,
-            _mm256_mul_epu32(__builtin_bit_cast(__m256i, a.v), __builtin_bit_cast(__m256i, b.v))));
-      }
-#endif
-      if constexpr (sizeof(V) == 16) {
-        return Wide(__builtin_bit_cast(
-            typename Wide::native,
-            _mm_mul_epu32(__builtin_bit_cast(__m128i, a.v), __builtin_bit_cast(__m128i, b.v))));
-      }
-    };
     const Wide even = ops::bit_cast<Wide>(x), f = ops::bit_cast<Wide>(factor);
     const Wide upper(~u64{0xffffffff});
-    return ops::bit_cast<V>(shifted(product(even, f), 32) |
-                            (product(shifted(even, 32), f) & upper));
+    return ops::bit_cast<V>(shifted(half_product(even, f), 32) |
+                            (half_product(shifted(even, 32), f) & upper));
+  } else {
+    const V upper = shifted(x, 32), upper_factor = shifted(factor, 32);
+    const V cross = half_product(upper, factor) + shifted(half_product(x, factor), 32);
+    const V other = half_product(x, upper_factor) + (cross & V(u64{0xffffffff}));
+    return half_product(upper, upper_factor) + shifted(cross, 32) + shifted(other, 32);
   }
 }
 
@@ -146,30 +153,26 @@ struct ByOne {
 // The quotients or remainders of n elements if they have one divisor; false if not.
 template <class T, bool Remainder>
 bool divides_by_one(const void* const* in, void* out, i64 n) {
-  if constexpr (sizeof(T) > 4) {
-    return false;
-  } else {
-    constexpr i64 fewest = 64, size = sizeof(T);
-    if (n < fewest) return false;
-    const char* const divisors = static_cast<const char*>(in[1]);
-    if (std::memcmp(divisors, divisors + size, (n - 1) * size) != 0) return false;
-    T d;
-    std::memcpy(&d, divisors, size);
-    if (d == T(0)) {
-      std::memset(out, 0, n * size);
-      return true;
-    }
-    using By = ByOne<T, Remainder>;
-    using V = typename By::V;
-    const By by(d);
-    const char* const p = static_cast<const char*>(in[0]);
-    char* const q = static_cast<char*>(out);
-    i64 i = 0;
-    for (; i + By::lanes <= n; i += By::lanes) by(V::load(p + i * size)).store(q + i * size);
-    const int rest = static_cast<int>(n - i);
-    if (rest > 0) by(V::load_first(p + i * size, rest)).store_first(q + i * size, rest);
+  constexpr i64 fewest = 64, size = sizeof(T);
+  if (n < fewest) return false;
+  const char* const divisors = static_cast<const char*>(in[1]);
+  if (std::memcmp(divisors, divisors + size, (n - 1) * size) != 0) return false;
+  T d;
+  std::memcpy(&d, divisors, size);
+  if (d == T(0)) {
+    std::memset(out, 0, n * size);
     return true;
   }
+  using By = ByOne<T, Remainder>;
+  using V = typename By::V;
+  const By by(d);
+  const char* const p = static_cast<const char*>(in[0]);
+  char* const q = static_cast<char*>(out);
+  i64 i = 0;
+  for (; i + By::lanes <= n; i += By::lanes) by(V::load(p + i * size)).store(q + i * size);
+  const int rest = static_cast<int>(n - i);
+  if (rest > 0) by(V::load_first(p + i * size, rest)).store_first(q + i * size, rest);
+  return true;
 }
 
 #else

@@ -356,6 +356,26 @@ auto widen_at_once(Vec<T, N> x) {
 }
 #endif
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// Integers of 64 bits: the upper halves as the last digits of 2^84, the lower ones of 2^52, and
+// their sum, which is rounded once.
+template <class T>
+ARRAYX_HD Vec<f64, 4> double_of_long(Vec<T, 4> x) {
+  using Words = Vec<u64, 4>;
+  using V = Vec<f64, 4>;
+  constexpr u64 sign = is_signed_v<T> ? 0x80000000 : 0;
+  constexpr f64 above = is_signed_v<T> ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52;
+  const Words bits = bit_cast<Words>(x), low(u64{0xffffffff});
+  const V upper = bit_cast<V>(Words(bits.v >> 32) ^ Words(0x4530000000000000 | sign));
+  return (upper - V(above)) + bit_cast<V>((bits & low) | Words(u64{0x4330000000000000}));
+}
+// What float64 does not hold, cut off to odd digits: that rounds to float32 as x does.
+ARRAYX_HD Vec<u64, 4> odd_beyond_double(Vec<u64, 4> x) {
+  const Vec<u64, 4> zero(u64{0}), tail(u64{0x7ff});
+  return select(Vec<u64, 4>(x.v >> 53) == zero, x, (x | ((x & tail) + tail)) & ~tail);
+}
+#endif
+
 template <class To, class T, int N>
 ARRAYX_HD To convert(Vec<T, N> x) {
   static_assert(lane_traits<To>::lanes == N);
@@ -376,6 +396,11 @@ ARRAYX_HD To convert(Vec<T, N> x) {
     constexpr u64 exponent = 0x4330000000000000;
     return bit_cast<To>(convert<Words>(x) | Words(exponent)) - To(0x1p52);
   }
+  if constexpr (sizeof(T) == 8 && !is_float_v<T> && same_type_v<To, Vec<f64, 4>>)
+    return To(double_of_long(x));
+  // Of signed ones, one at a time takes less than that.
+  if constexpr (same_type_v<T, u64> && same_type_v<To, Vec<f32, 4>>)
+    return convert<To>(double_of_long(odd_beyond_double(x)));
 #endif
   if constexpr (widens_at_once<scalar_t<To>, T, N>)
     return To(__builtin_bit_cast(typename To::native, widen_at_once<scalar_t<To>>(x)));

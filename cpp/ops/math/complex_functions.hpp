@@ -57,18 +57,30 @@ ARRAYX_HD void patch_lanes(mask_t<V> m, Complex<V>& result, F f, Z... z) {
   }
 }
 
+// core as map_wide_pair calls it, inline: around a quotient, a call took half the time.
+template <class F>
+struct OfParts {
+  F core;
+  template <class V>
+  ARRAYX_HD void operator()(V& re, V& im, V x, V y) const {
+    const Complex<V> r = core(Complex<V>{x, y});
+    re = r.re;
+    im = r.im;
+  }
+  template <class V>
+  ARRAYX_HD void operator()(V& re, V& im, V x, V y, V u, V v) const {
+    const Complex<V> r = core(Complex<V>{x, y}, Complex<V>{u, v});
+    re = r.re;
+    im = r.im;
+  }
+};
+
 // core(z) for float64 parts, and by way of them for float32.
 template <class F, class V>
 ARRAYX_HD Complex<V> evaluate(F core, Complex<V> z) {
   if constexpr (same_type_v<scalar_t<V>, f32>) {
     Complex<V> r;
-    map_wide_pair(
-        [core](auto& re, auto& im, auto x, auto y) {
-          const auto wide = core(Complex<decltype(x)>{x, y});
-          re = wide.re;
-          im = wide.im;
-        },
-        r.re, r.im, z.re, z.im);
+    map_wide_pair(OfParts<F>{core}, r.re, r.im, z.re, z.im);
     return r;
   } else {
     return core(z);
@@ -78,14 +90,7 @@ template <class F, class V>
 ARRAYX_HD Complex<V> evaluate(F core, Complex<V> z, Complex<V> w) {
   if constexpr (same_type_v<scalar_t<V>, f32>) {
     Complex<V> r;
-    map_wide_pair(
-        [core](auto& re, auto& im, auto x, auto y, auto u, auto v) {
-          using W = decltype(x);
-          const auto wide = core(Complex<W>{x, y}, Complex<W>{u, v});
-          re = wide.re;
-          im = wide.im;
-        },
-        r.re, r.im, z.re, z.im, w.re, w.im);
+    map_wide_pair(OfParts<F>{core}, r.re, r.im, z.re, z.im, w.re, w.im);
     return r;
   } else {
     return core(z, w);
@@ -237,32 +242,35 @@ ARRAYX_HD Complex<V> complex_divide(Complex<V> z, Complex<V> w) {
   return divide_any(z, w);
 }
 // For results in float32.
-template <class V>
-ARRAYX_HD Complex<V> divide_short(Complex<V> z, Complex<V> w) {
-  const ShortResult<V> r = short_complex_divide(z, w);
-  return all(r.holds) ? r.value : choose(r.holds, r.value, divide_any(z, w));
-}
-
-template <class V>
-ARRAYX_HD Complex<V> complex_reciprocal(Complex<V> z) {
-  const V m = larger(fabs(z.re), fabs(z.im));
-  const mask_t<V> ordinary = squares_in_range(m) & finite_parts(z);
-  V x = z.re, y = z.im, scale = constant<V>(1);
-  if (any(!ordinary)) {
-    scale = scaling_of(m).scale;
-    x = x * scale;
-    y = y * scale;
+struct ShortDivision {
+  template <class V>
+  ARRAYX_HD Complex<V> operator()(Complex<V> z, Complex<V> w) const {
+    const ShortResult<V> r = short_complex_divide(z, w);
+    return all(r.holds) ? r.value : choose(r.holds, r.value, divide_any(z, w));
   }
-  const V d = sum_of_products(x, x, y, y);
-  Complex<V> r{(x / d) * scale, (-y / d) * scale};
-  if (any(!ordinary)) {
-    const mask_t<V> special = (m == constant<V>(0)) | !finite_parts(z);
-    if (any(special)) {
-      patch_lanes<V>(special, r, [](Complex<f64> w) { return divide_special({1, 0}, w); }, z);
+};
+struct Inverse {
+  template <class V>
+  ARRAYX_HD Complex<V> operator()(Complex<V> z) const {
+    const V m = larger(fabs(z.re), fabs(z.im));
+    const mask_t<V> ordinary = squares_in_range(m) & finite_parts(z);
+    V x = z.re, y = z.im, scale = constant<V>(1);
+    if (any(!ordinary)) {
+      scale = scaling_of(m).scale;
+      x = x * scale;
+      y = y * scale;
     }
+    const V d = sum_of_products(x, x, y, y);
+    Complex<V> r{(x / d) * scale, (-y / d) * scale};
+    if (any(!ordinary)) {
+      const mask_t<V> special = (m == constant<V>(0)) | !finite_parts(z);
+      if (any(special)) {
+        patch_lanes<V>(special, r, [](Complex<f64> w) { return divide_special({1, 0}, w); }, z);
+      }
+    }
+    return r;
   }
-  return r;
-}
+};
 
 // z / |z|. One infinite part is a direction; two of them are none.
 template <class V>
@@ -1041,14 +1049,14 @@ ARRAYX_HD Complex<V> square(Complex<V> z) {
 template <class V>
 ARRAYX_HD Complex<V> divide(Complex<V> z, Complex<V> w) {
   if constexpr (same_type_v<scalar_t<V>, f32>) {
-    return detail::evaluate([](auto a, auto b) { return detail::divide_short(a, b); }, z, w);
+    return detail::evaluate(detail::ShortDivision(), z, w);
   } else {
     return detail::complex_divide(z, w);
   }
 }
 template <class V>
 ARRAYX_HD Complex<V> reciprocal(Complex<V> z) {
-  return detail::evaluate([](auto a) { return detail::complex_reciprocal(a); }, z);
+  return detail::evaluate(detail::Inverse(), z);
 }
 template <class V>
 ARRAYX_HD V abs(Complex<V> z) {
