@@ -387,6 +387,20 @@ def test_integers_are_rounded_once(dtype, to, digits):
     assert [int(v) for v in got] == [rounded(v, digits) for v in values]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("to", NAMES[1:9])
+def test_floating_numbers_are_cut_off_to_integers(dtype, to):
+    """Every power of two that fits and what stands next to it, many at once and a few."""
+    info = np.iinfo(to)
+    powers = np.ldexp(1.0, np.arange(-2, info.bits)).astype(dtype)
+    values = np.concatenate([powers, np.nextafter(powers, 0), powers + powers / 4, [0.0, -0.0]])
+    values = np.concatenate([values, -values, [0.99, -0.99]]).astype(dtype)
+    fits = [v for v in values.tolist() if info.min <= int(v) <= info.max]
+    for count in (3, len(fits)):
+        x = ours(np.resize(np.asarray(fits[-count:], dtype), 5 * count))
+        assert xp.astype(x, getattr(xp, to)).tolist() == [int(v) for v in fits[-count:]] * 5
+
+
 def test_casts_at_the_limits():
     x = xp.asarray([2.0**63 - 1024, -(2.0**63), 2.0**53 + 2, 0.99, -0.99])
     assert xp.astype(x, xp.int64).tolist() == [2**63 - 1024, -(2**63), 2**53 + 2, 0, 0]

@@ -690,7 +690,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const Rows cut(plan, chunk_elements / 4);
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
-        constexpr i64 bytes = sizeof(T), block = 64;
+        constexpr i64 bytes = sizeof(T), block = 512;
         Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
         Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
         const i64 index_step = plan.stride[0].back() * i64(sizeof(I));
@@ -720,15 +720,25 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
                 const i64 count = std::min(block, rows - r);
                 wrong |=
                     offsets_of_run<I>(from + r * index_row, index_row, offsets, count, n, stride);
-                if (fetches && columns * bytes <= fetched_run) {
-                  for (i64 k = 0; k < count; ++k) {
-                    const char* run_at = p + (r + k) * row.in + offsets[k] * bytes;
+                if (!fetches || columns * bytes > fetched_run) {
+                  gather_rows<T>(o, p + r * row.in, q + r * row.out, count, columns, step, row);
+                  continue;
+                }
+                // Runs are fetched a few at a time, while those before them are copied: of many at
+                // once some processors fetch the first ones only.
+                constexpr i64 few = 8, ahead = 16;
+                for (i64 k = -ahead; k < count; k += few) {
+                  for (i64 f = k + ahead; f < std::min(count, k + ahead + few); ++f) {
+                    const char* run_at = p + (r + f) * row.in + offsets[f] * bytes;
                     for (i64 line = 0; line < columns * bytes; line += 64) {
                       __builtin_prefetch(run_at + line, 0, 2);
                     }
                   }
+                  if (k < 0) continue;
+                  gather_rows<T>(o + k * i64(sizeof(i64)), p + (r + k) * row.in,
+                                 q + (r + k) * row.out, std::min(few, count - k), columns, step,
+                                 row);
                 }
-                gather_rows<T>(o, p + r * row.in, q + r * row.out, count, columns, step, row);
               }
               return;
             }

@@ -563,6 +563,36 @@ struct Columns {
     }
   }
 
+  // All rounds of a chunk, `width` elements after `width`, onto accumulators that an L1 holds.
+  template <bool asks>
+  static void straight_rounds(const char* in, int64_t count, int64_t width, A* out) {
+    constexpr int W = ops::vector_bytes / int(sizeof(A));
+    using V = Vec<A, W>;
+    const auto round = [&]<bool First>(const char* p, std::bool_constant<First>) {
+      int64_t j = 0;
+      const auto run = [&]<int K>(std::integral_constant<int, K>) {
+        for (; j + K * W <= width; j += K * W) {
+          const char* const q = p + j * int64_t(sizeof(T));
+          fetch_page_after<K * W* int(sizeof(T))>(q, asks);
+          V x[K];
+          ARRAYX_UNROLL
+          for (int k = 0; k < K; ++k) {
+            x[k] = Op::map(load_as<T, A, W>(q + k * W * sizeof(T)), V(A(0)));
+            if (!First) x[k] = added<Op, T>(V::load(out + j + k * W), x[k]);
+          }
+          ARRAYX_UNROLL
+          for (int k = 0; k < K; ++k) x[k].store(out + j + k * W);
+        }
+      };
+      run(std::integral_constant<int, 4>());
+      run(std::integral_constant<int, 1>());
+    };
+    round(in, std::true_type());
+    for (int64_t i = 1; i < count; ++i) {
+      round(in + i * width * int64_t(sizeof(T)), std::false_type());
+    }
+  }
+
   static void merge(A* left, const A* right, int64_t n) {
     int64_t j = 0;
     if constexpr (vector) {
@@ -592,6 +622,11 @@ struct Columns {
       const int64_t rounds = 64 * width > (8 << 10) ? together : 1;
       if (light && P * width <= most_narrow && full > 0) {
         if constexpr (light) narrow_rounds(in, P * row_stride, full, P * width, center, lanes);
+      } else if (light && rounds == 1 && !center && full > 0) {
+        if constexpr (light) {
+          const auto read = asks_for_pages ? straight_rounds<true> : straight_rounds<false>;
+          read(in, full, P * width, lanes);
+        }
       } else {
         const int64_t ahead = rounds > 1 ? rounds * P * row_stride : page_bytes;
         for (int64_t i = 0; i < full; i += rounds) {

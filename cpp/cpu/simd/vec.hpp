@@ -374,6 +374,33 @@ ARRAYX_HD Vec<u64, 4> odd_beyond_double(Vec<u64, 4> x) {
   const Vec<u64, 4> zero(u64{0}), tail(u64{0x7ff});
   return select(Vec<u64, 4>(x.v >> 53) == zero, x, (x | ((x & tail) + tail)) & ~tail);
 }
+// A whole number as digits of base 2^32, the upper one with its sign, in the lower halves of words.
+struct LongDigits {
+  Vec<u64, 4> upper, lower;
+};
+ARRAYX_HD LongDigits digits_of_double(Vec<f64, 4> x) {
+  using V = Vec<f64, 4>;
+  const V whole(_mm256_round_pd(x.v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC));
+  const V scaled = whole * V(0x1p-32);
+  const V upper(_mm256_round_pd(scaled.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+  const V lower = whole - upper * V(0x1p32);  // exact, and so is the product
+  return {bit_cast<Vec<u64, 4>>(upper + V(0x1.8p52)), bit_cast<Vec<u64, 4>>(lower + V(0x1.8p52))};
+}
+// Modulo 2^64; what is beyond, infinite or NaN becomes 2^63, as one conversion at a time makes it.
+ARRAYX_HD Vec<u64, 4> long_of_double(Vec<f64, 4> x) {
+  const LongDigits d = digits_of_double(x);
+  const Vec<u64, 4> low(u64{0xffffffff}), overflow(u64{1} << 63);
+  const Vec<f64, 4> most(0x1p64),
+      magnitude = bit_cast<Vec<f64, 4>>(bit_cast<Vec<u64, 4>>(x) & ~overflow);
+  return select(magnitude < most, Vec<u64, 4>(d.upper.v << 32) | (d.lower & low), overflow);
+}
+// Modulo 2^32.
+ARRAYX_HD Vec<u32, 4> word_of_double(Vec<f64, 4> x) {
+  const __m256 lower = __builtin_bit_cast(__m256, digits_of_double(x).lower.v);
+  const __m128 words =
+      _mm_shuffle_ps(_mm256_castps256_ps128(lower), _mm256_extractf128_ps(lower, 1), 0x88);
+  return Vec<u32, 4>(__builtin_bit_cast(Vec<u32, 4>::native, words));
+}
 #endif
 
 template <class To, class T, int N>
@@ -398,6 +425,10 @@ ARRAYX_HD To convert(Vec<T, N> x) {
   }
   if constexpr (sizeof(T) == 8 && !is_float_v<T> && same_type_v<To, Vec<f64, 4>>)
     return To(double_of_long(x));
+  if constexpr (same_type_v<T, f64> && same_type_v<To, Vec<u64, 4>>) return long_of_double(x);
+  if constexpr (same_type_v<T, f64> && same_type_v<To, Vec<u32, 4>>) return word_of_double(x);
+  if constexpr (same_type_v<T, f32> && same_type_v<To, Vec<u64, 4>>)
+    return long_of_double(convert<Vec<f64, 4>>(x));
   // Of signed ones, one at a time takes less than that.
   if constexpr (same_type_v<T, u64> && same_type_v<To, Vec<f32, 4>>)
     return convert<To>(double_of_long(odd_beyond_double(x)));
