@@ -668,22 +668,23 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
 
 namespace {
 
-// Whether the item at `a` is strictly more extreme than the one at `b`; NaN is more than any
-// number.
-bool beats(bool largest, DType dtype, const char* a, const char* b) {
-  return dispatch(dtype, [&](auto zero) {
+// Where an item of `values` is strictly more extreme than that of `best`, it and its position at[j]
+// take the place of that and its own; NaN is more than any number.
+void keep_better(bool largest, DType dtype, std::int64_t count, const char* values,
+                 const std::int64_t* at, char* best, std::int64_t* found) {
+  dispatch(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_arithmetic_v<T>) {
-      T x, y;
-      std::memcpy(&x, a, sizeof x);
-      std::memcpy(&y, b, sizeof y);
-      if constexpr (std::is_floating_point_v<T>) {
-        if (y != y) return false;
-        if (x != x) return true;
+      for (std::int64_t j = 0; j < count; ++j) {
+        T x, y;
+        std::memcpy(&x, values + j * sizeof x, sizeof x);
+        std::memcpy(&y, best + j * sizeof y, sizeof y);
+        bool better = largest ? x > y : x < y;
+        if constexpr (std::is_floating_point_v<T>) better = y == y && (x != x || better);
+        if (!better) continue;
+        std::memcpy(best + j * sizeof x, &x, sizeof x);
+        found[j] = at[j];
       }
-      return largest ? x > y : x < y;
-    } else {
-      return false;
     }
   });
 }
@@ -740,38 +741,51 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   }
   const std::int64_t splits = (n - 1) / split + 1;
   StorageRef partial;
-  if (splits > 1) partial = allocate(checked_bytes(splits * outputs, sizeof(std::int64_t)));
+  if (splits > 1) partial = allocate(checked_bytes(splits * outputs, 8 + item));
 
-  // Positions of the extremes among elements k0 … k1 of one tile.
-  const auto search = [&](const Tile& tile, std::int64_t k0, std::int64_t k1, std::int64_t* found) {
+  // Positions of the extremes among elements k0 … k1 of one tile, and the extremes.
+  const auto search = [&](const Tile& tile, std::int64_t k0, std::int64_t k1, std::int64_t* found,
+                          char* best) {
     const char* p = base + tile.offset[1] * item;
+    const auto put = [&](char* to, std::int64_t j, const char* from) {
+      std::memcpy(to + j * item, from, item);
+    };
     if (by_columns) {
-      alignas(64) char best[most_columns * 8];
+      const std::int64_t all_columns = (tile.width - 1) * gap + 1;
+      if (gap == 1)
+        return columns(p + k0 * step, step, k1 - k0, k0, true, all_columns, best, found);
+      alignas(64) char all_best[most_columns * 8];
       alignas(64) std::int64_t all[most_columns];
-      columns(p + k0 * step, step, k1 - k0, k0, true, (tile.width - 1) * gap + 1, best,
-              gap == 1 ? found : all);
-      for (std::int64_t j = 0; gap > 1 && j < tile.width; ++j) found[j] = all[j * gap];
+      columns(p + k0 * step, step, k1 - k0, k0, true, all_columns, all_best, all);
+      for (std::int64_t j = 0; j < tile.width; ++j) {
+        found[j] = all[j * gap];
+        put(best, j, all_best + j * gap * item);
+      }
       return;
     }
     if (!packed) {
       rows(p + k0 * step, kept_stride, tile.width, k1 - k0, found);
-      for (std::int64_t j = 0; j < tile.width; ++j) found[j] += k0;
+      for (std::int64_t j = 0; j < tile.width; ++j) {
+        found[j] += k0;
+        put(best, j, p + j * kept_stride + found[j] * step);
+      }
       return;
     }
     char* scratch = thread_scratch(block * tile.width * item);
     std::int64_t candidate[512];
+    alignas(64) char value[512 * 8];
     for (std::int64_t k = k0; k < k1; k += block) {
       const std::int64_t count = std::min(block, k1 - k);
       kernels().copy[item_class(item)](p + k * step, {kept_stride, step}, scratch,
                                        {count * item, item}, tile.width, count);
-      rows(scratch, count * item, tile.width, count, candidate);
+      std::int64_t* const at = k == k0 ? found : candidate;
+      char* const extreme = k == k0 ? best : value;
+      rows(scratch, count * item, tile.width, count, at);
       for (std::int64_t j = 0; j < tile.width; ++j) {
-        const char* row = p + j * kept_stride;
-        const std::int64_t at = k + candidate[j];
-        if (k == k0 || beats(largest, in.dtype, row + at * step, row + found[j] * step)) {
-          found[j] = at;
-        }
+        put(extreme, j, scratch + (j * count + at[j]) * item);
+        at[j] += k;
       }
+      if (k > k0) keep_better(largest, in.dtype, tile.width, value, candidate, best, found);
     }
   };
   const std::int64_t out_stride = kept.stride[0][last] * 8;
@@ -787,29 +801,30 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
       const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
       for (std::int64_t t = task * per_task; t < end; ++t) {
         std::int64_t found[most_columns];
+        alignas(64) char best[most_columns * 8];
         const Tile tile = tiles[t];
-        search(tile, 0, n, found);
+        search(tile, 0, n, found, best);
         store(tile, found);
       }
     });
     return;
   }
-  std::int64_t* partials = static_cast<std::int64_t*>(partial->data);
+  std::int64_t* const partials = static_cast<std::int64_t*>(partial->data);
+  char* const extremes = static_cast<char*>(partial->data) + splits * outputs * 8;
   parallel_for(splits * tiles.count(), work, [&](std::int64_t task) {
     const std::int64_t part = task / tiles.count();
     const Tile tile = tiles[task % tiles.count()];
-    search(tile, part * split, std::min(n, (part + 1) * split),
-           partials + part * outputs + tile.position);
+    const std::int64_t to = part * outputs + tile.position;
+    search(tile, part * split, std::min(n, (part + 1) * split), partials + to,
+           extremes + to * item);
   });
   for (std::int64_t t = 0; t < tiles.count(); ++t) {
     const Tile tile = tiles[t];
-    std::int64_t* found = partials + tile.position;
+    std::int64_t* const found = partials + tile.position;
+    char* const best = extremes + tile.position * item;
     for (std::int64_t part = 1; part < splits; ++part) {
-      for (std::int64_t j = 0; j < tile.width; ++j) {
-        const char* row = base + tile.offset[1] * item + j * kept_stride;
-        const std::int64_t at = found[part * outputs + j];
-        if (beats(largest, in.dtype, row + at * step, row + found[j] * step)) found[j] = at;
-      }
+      const std::int64_t next = part * outputs;
+      keep_better(largest, in.dtype, tile.width, best + next * item, found + next, best, found);
     }
     store(tile, found);
   }
