@@ -21,6 +21,8 @@ static_assert(block_threads == 1 << block_log2);
 constexpr int column_bytes = 128;  // of neighbouring lines of which blocks take tiles
 // Of them: all parts of a line are in one warp, and fill rows of packs.
 constexpr int least_lines_log2 = 3, most_lines_log2 = 5;
+constexpr int few_overlapping = 4;  // parts of lines that are scanned otherwise
+constexpr int least_column_parts_log2 = row_log2 - packs_of_thread_log2;
 constexpr int line_group_log2 = 5, column_group_log2 = 3;  // of Carries
 constexpr u32 no_tile = ~u32{0};
 
@@ -35,12 +37,18 @@ constexpr int resident_blocks(int itemsize) {
 constexpr int walking_blocks(int itemsize) {
   return itemsize == 4 ? 4 : 3;
 }
+// Of tiles of lines beside each other: those that overlap are wide, for what they share is read and
+// scanned twice.
+constexpr int column_threads_log2(int itemsize, bool overlap) {
+  return overlap && itemsize == 4 ? block_log2 + 1 : block_log2;
+}
+constexpr int resident_columns(int itemsize, bool overlap, int blocks) {
+  const int threads = 1 << column_threads_log2(itemsize, overlap);
+  return resident_blocks_of(threads, blocks * block_threads / threads);
+}
 // Threads that go along lines alone, and how many a multiprocessor has at least.
 constexpr int alone_threads = 64, resident_alone = 8;
 constexpr int least_alone = 256;
-// Steps of a warp along narrow integers, in each of which a thread has a pack of results, and the
-// shortest lines that give it enough to do.
-constexpr int narrow_steps = 8, least_narrow = 65;
 constexpr int resident_narrow_walks = 4;
 // Tiles of a block that wait for what stands before them.
 constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2, kept_rows = 2;
@@ -92,9 +100,11 @@ struct ScanLoop {
   // warps of a row.
   Divisor inner;
   int lines_log2;      // of a tile
+  int overlap;         // lines that neighbouring tiles of a row of lines have in common
   int row_packs_log2;  // of lines that share a tile
   // Of lines beside each other: blocks that answer the others, and for how many lines each of them
-  // does; where packs go across the lines, how many a tile has, and tiles beside each other.
+  // does; where packs go across the lines, how many a tile has, and tiles beside each other, as
+  // where those overlap.
   u32 answering, lines_answered;
   Divisor together, beside;
   // Of whole rows of lines: how many there are and a tile has, the parts of a line and the elements
@@ -282,6 +292,32 @@ struct KeptTiles {
     }
   }
 };
+
+// To write a part of a sector takes as long as to write some whole ones: on an H100 copies by tiles
+// of 128 bytes of rows that begin anywhere reach 70 % of the bandwidth, and 95 % where only what is
+// read does. So neighbouring tiles of such rows have a sector of lines in common, which both scan,
+// and of each row one of them writes the sector that holds the end of its own lines.
+
+// The line that is number `at` of a tile's; false where there is none.
+__device__ __forceinline__ bool find_line(const ScanLoop& loop, u32 group, int at, u32& line) {
+  const u32 row = loop.beside.divide(group), all = loop.dim[0].size.divisor;
+  const int own = (1 << loop.lines_log2) - loop.overlap;
+  const int column = int(group - row * loop.beside.divisor) * own - loop.overlap + at;
+  line = row * all + column;
+  return column >= 0 && column < int(all);
+}
+// Bytes of a row that a tile writes, from the sector on in which its first own line lies.
+__device__ __forceinline__ u32 own_bytes(const ScanLoop& loop, u32 group, int itemsize) {
+  const u32 in_row = group - loop.beside.divide(group) * loop.beside.divisor;
+  if (in_row + 1 == loop.beside.divisor) return ~u32{0};  // what is left of the row
+  return ((1u << loop.lines_log2) - loop.overlap) * itemsize;
+}
+// Whether they have the element at p, of line `at`.
+__device__ __forceinline__ bool is_own(const ScanLoop& loop, const char* p, int at, u32 bytes,
+                                       int itemsize) {
+  const u32 from_first = u32(at - loop.overlap) * u32(itemsize);
+  return from_first + (u32(reinterpret_cast<u64>(p)) - from_first) % sector_bytes < bytes;
+}
 
 // Passes the tiles of longer lines through blocks that ask for them. A block tells the total of a
 // tile, and keeps the tile until it has some more: the totals that stand before it should have
@@ -623,8 +659,8 @@ struct ColumnPlace {
   int line, part, slot, turned_line, turned_part, turned_slot;
   int parts_log2, row_bits;  // of the parts of a row
 
-  __device__ __forceinline__ explicit ColumnPlace(int lines_log2)
-      : parts_log2(block_log2 - lines_log2) {
+  __device__ __forceinline__ ColumnPlace(int threads_log2, int lines_log2)
+      : parts_log2(threads_log2 - lines_log2) {
     const int parts = 1 << parts_log2;
     line = threadIdx.x & ((1 << lines_log2) - 1);
     part = threadIdx.x >> lines_log2;
@@ -636,12 +672,15 @@ struct ColumnPlace {
   }
 };
 
-template <class Op, class A>
+// Overlaps: neighbouring tiles do.
+template <class Op, class A, bool Overlaps>
 struct ColumnTile {
   static constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
-  static constexpr int kept_tiles = kept_columns;
-  static constexpr bool keeps_late = false;
+  static constexpr int threads = 1 << column_threads_log2(sizeof(A), Overlaps);
   using Items = Part<A>;
+  static __device__ __forceinline__ ColumnPlace place_of(const ScanLoop& loop) {
+    return {column_threads_log2(sizeof(A), Overlaps), loop.lines_log2};
+  }
   const ScanLoop& loop;
   ColumnPlace at;
   KeptTiles<A> kept;
@@ -658,8 +697,12 @@ struct ColumnTile {
   // Where the thread's part begins, and how many elements it has.
   __device__ __forceinline__ int place(u32 turn, int side, i64 step, i64& offset) const {
     u32 tile;
-    const u32 line = first_line(turn, tile) + at.line;
-    if (line >= loop.lines) return 0;
+    u32 line = first_line(turn, tile) + at.line;
+    if constexpr (Overlaps) {
+      if (!find_line(loop, line >> loop.lines_log2, at.line, line)) return 0;
+    } else {
+      if (line >= loop.lines) return 0;
+    }
     const i64 first = ((i64(tile) << at.parts_log2) + at.part) * each;
     offset = locate_line(loop, line, side) + first * step;
     return count_from(loop, first, each);
@@ -722,33 +765,41 @@ struct ColumnTile {
     inside[at.turned_slot] = parts.after({}, 0, at.row_bits).value;
     return parts.total;
   }
-  // `begins`: the tile begins its line.
-  __device__ __forceinline__ void store_part(char* p, int count, bool begins, Part<A>& x) const {
+  // `begins`: the tile begins its line; `own`: of own_bytes().
+  __device__ __forceinline__ void store_part(char* p, int count, bool begins, u32 own,
+                                             Part<A>& x) const {
     const Running<Op, A> in_row{inside[at.slot], (at.part & ((1 << at.row_bits) - 1)) > 0};
     const Running<Op, A> row{before[at.slot], !begins || at.part >> at.row_bits > 0};
     add_to_part<Op>(in_row, row, x);
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-      if (i < count) *reinterpret_cast<A*>(p + i * loop.out_step) = x[i / E][i % E];
+      char* const to = p + i * loop.out_step;
+      const bool is = !Overlaps || is_own(loop, to, at.line, own, sizeof(A));
+      if (i < count && is) *reinterpret_cast<A*>(to) = x[i / E][i % E];
     }
+  }
+  __device__ __forceinline__ u32 own(u32 turn) const {
+    u32 tile;
+    return Overlaps ? own_bytes(loop, first_line(turn, tile) >> loop.lines_log2, sizeof(A)) : 0;
   }
   __device__ __forceinline__ void store(u32 turn, u32 tile, Part<A>& x) const {
     i64 offset = 0;
     const int count = place(turn, 1, loop.out_step, offset);
-    store_part(loop.out + offset, count, tile == 0, x);
+    store_part(loop.out + offset, count, tile == 0, own(turn), x);
   }
 };
 
 // Lines of one tile.
-template <class Op, class A>
-__global__ void __launch_bounds__(block_threads,
-                                  resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
+template <class Op, class A, bool Overlaps>
+__global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
+                                  resident_columns(sizeof(A), Overlaps, resident_blocks(sizeof(A))))
     scan_columns(const __grid_constant__ ScanLoop loop) {
-  constexpr int slots = 2 * block_threads;
+  using Tile = ColumnTile<Op, A, Overlaps>;
+  constexpr int slots = 2 * Tile::threads;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
   A* const parts = reinterpret_cast<A*>(part_bytes);
-  const ColumnTile<Op, A> tile{
-      loop, ColumnPlace(loop.lines_log2), {}, slots, parts, parts + slots, parts + 2 * slots, {}};
+  const Tile tile{loop,          Tile::place_of(loop), {}, slots, parts,
+                  parts + slots, parts + 2 * slots,    {}};
   Part<A> x = {};
   tile.read(blockIdx.x, x);
   tile.scan_packs(0, x);
@@ -760,27 +811,30 @@ __global__ void __launch_bounds__(block_threads,
 
 // Lines of several tiles, enough of them for all blocks: a block goes along its own, and reads one
 // tile ahead.
-template <class Op, class A>
-__global__ void __launch_bounds__(block_threads,
-                                  resident_blocks_of(block_threads, walking_blocks(sizeof(A))))
+template <class Op, class A, bool Overlaps>
+__global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
+                                  resident_columns(sizeof(A), Overlaps, walking_blocks(sizeof(A))))
     walk_columns(const __grid_constant__ ScanLoop loop) {
-  constexpr int slots = block_threads + warp_size;
+  using Tile = ColumnTile<Op, A, Overlaps>;
+  constexpr int lines = Tile::threads >> least_column_parts_log2, slots = Tile::threads + lines;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
-  __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * warp_size * sizeof(A)];
+  __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * lines * sizeof(A)];
   A* const parts = reinterpret_cast<A*>(part_bytes);
   A* const table = reinterpret_cast<A*>(table_bytes);
-  const ColumnTile<Op, A> tile{
-      loop, ColumnPlace(loop.lines_log2), {}, slots, parts, parts + slots, parts + 2 * slots,
-      table};
+  const Tile tile{loop,          Tile::place_of(loop), {},   slots, parts,
+                  parts + slots, parts + 2 * slots,    table};
   A* const own = table + tile.at.turned_line;
+  const u32 own_bytes = tile.own(blockIdx.x);
   i64 from = 0, to = 0;
   tile.place(blockIdx.x, 0, loop.in_step, from);
   tile.place(blockIdx.x, 1, loop.out_step, to);
   const char* in = loop.in + from;
   char* out = loop.out + to;
-  const u32 line = (blockIdx.x << loop.lines_log2) + tile.at.line;
+  u32 line = (blockIdx.x << loop.lines_log2) + tile.at.line;
+  const bool exists =
+      Overlaps ? find_line(loop, blockIdx.x, tile.at.line, line) : line < loop.lines;
   const i64 length = i64(tile.each) << tile.at.parts_log2;  // of a tile
-  i64 left = line < loop.lines ? loop.n - tile.at.part * tile.each : 0;
+  i64 left = exists ? loop.n - tile.at.part * tile.each : 0;
   const auto count = [&] { return static_cast<int>(max(i64(0), min(i64(tile.each), left))); };
   Part<A> x = {};
   read_part(loop, in, count(), x);
@@ -798,7 +852,7 @@ __global__ void __launch_bounds__(block_threads,
     __syncwarp();
     if (tile.at.turned_part == 0) walk_on<Op>(turn, total, own, 1 << loop.lines_log2);
     __syncthreads();
-    tile.store_part(out, stored, along == 0, x);
+    tile.store_part(out, stored, along == 0, own_bytes, x);
     if (rest <= 0) return;
     out += length * loop.out_step;
 #pragma unroll
@@ -933,23 +987,29 @@ __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_thread
 }
 
 template <class Op, class A>
+struct PassedColumnTile : ColumnTile<Op, A, false> {
+  static constexpr int kept_tiles = kept_columns;
+  static constexpr bool keeps_late = false;
+};
+template <class Op, class A>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
     pass_columns(const __grid_constant__ ScanLoop loop) {
+  using Tile = PassedColumnTile<Op, A>;
   constexpr int slots = block_threads + warp_size;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
   __shared__ __align__(16) unsigned char part_bytes[(kept_columns + 2) * slots * sizeof(A)];
   __shared__ __align__(16) unsigned char table_bytes[most_tile_bits * column_bytes];
   A* const parts = reinterpret_cast<A*>(part_bytes);
   if (answers_others<Op>(loop, parts)) return;
-  pass_tiles(loop, ColumnTile<Op, A>{loop,
-                                     ColumnPlace(loop.lines_log2),
-                                     {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
-                                     slots,
-                                     parts,
-                                     parts + kept_columns * slots,
-                                     parts + (kept_columns + 1) * slots,
-                                     reinterpret_cast<A*>(table_bytes)});
+  pass_tiles(loop, Tile{{loop,
+                         Tile::place_of(loop),
+                         {reinterpret_cast<typename KeptTiles<A>::Kept*>(kept_bytes)},
+                         slots,
+                         parts,
+                         parts + kept_columns * slots,
+                         parts + (kept_columns + 1) * slots,
+                         reinterpret_cast<A*>(table_bytes)}});
 }
 
 // ---- few lines beside each other ----------------------------------------------------------------
@@ -1497,16 +1557,40 @@ __global__ void __launch_bounds__(rows_threads, resident_rows)
   }
 }
 
-// ---- narrow integers into wide ones -------------------------------------------------------------
+// ---- narrow integers ----------------------------------------------------------------------------
 
-// Most of what is moved is written. Integers give the same bits in any order: what waits for what
-// stands before it is elements as they were read, which are added once more then.
+// Of integers of one or two bytes that become those of eight most of what is moved is written, and
+// others have small tiles. Integers give the same bits in any order: what waits for what stands
+// before it is elements as they were read, which are added once more then.
 
-// Sums of a tile fit in 32 bits, products do not.
+// Sums of a tile fit in 32 bits, products do not, but where no more is wanted of them.
 template <class Op, class A>
-using Partial = std::conditional_t<ops::same_type_v<Op, ops::Sum>, u32, A>;
+using Partial = std::conditional_t<ops::same_type_v<Op, ops::Sum> || sizeof(A) <= 2, u32, A>;
+// What stands before an element.
+template <class A>
+using Whole = std::conditional_t<sizeof(A) <= 2, u32, A>;
 template <class Op, class A>
-constexpr int resident_narrow = sizeof(Partial<Op, A>) > 4 ? 3 : 5;
+constexpr int resident_narrow = sizeof(A) == 1               ? 3
+                                : sizeof(A) == 2             ? 4
+                                : sizeof(Partial<Op, A>) > 4 ? 3
+                                                             : 5;
+// Steps of a warp along them, in each of which a thread has a pack of results; fewer of tiles that
+// do not wait.
+constexpr int narrow_steps(int itemsize, bool passes) {
+  return itemsize > 2 || passes ? 8 : 4;
+}
+// Tiles that wait, fewer where they are large.
+constexpr int kept_narrow(int itemsize) {
+  return itemsize <= 2 ? 2 : kept_lines;
+}
+// Elements of the part of a warp.
+constexpr int narrow_elements(int itemsize, bool passes) {
+  return narrow_steps(itemsize, passes) * warp_size * (pack_bytes / itemsize);
+}
+// The shortest lines that give it enough to do.
+constexpr int least_narrow(int itemsize) {
+  return itemsize == 1 ? 768 : itemsize == 2 ? 128 : 65;
+}
 template <class P, class From>
 __device__ __forceinline__ P narrow_element(int upper_bits, From raw) {
   return static_cast<P>(static_cast<i64>(static_cast<int>(u32{raw} << upper_bits) >> upper_bits));
@@ -1520,14 +1604,16 @@ __device__ __forceinline__ int narrow_upper_bits(const ScanLoop& loop) {
 }
 
 // Elements of a line that a warp has, in shared memory as they were read. Neighbouring threads
-// write neighbouring packs of results: the part begins where one does, so perhaps an element
-// before the line.
-template <class Op, class A, class From>
+// write neighbouring packs of results: the part begins where one does, so perhaps some elements
+// before the line. So do packs of what is read where it is of the same size.
+template <class Op, class A, class From, bool Passes>
 struct NarrowPart {
-  static constexpr int E = pack_bytes / sizeof(A), step = warp_size * E, each = narrow_steps * step;
+  static constexpr int E = pack_bytes / sizeof(A), step = warp_size * E;
+  static constexpr int steps = narrow_steps(sizeof(A), Passes), each = steps * step;
   static constexpr int packs = each * int(sizeof(From)) / pack_bytes;
   static constexpr int kept_bytes = (packs + 1) * pack_bytes;  // packs of memory around them
   using P = Partial<Op, A>;
+  using W = Whole<A>;
   const char* in;  // of the line
   char* out;
   i64 n, first;
@@ -1565,17 +1651,24 @@ struct NarrowPart {
     const From* const x = reinterpret_cast<const From*>(kept + begin % pack_bytes) + lane() * E;
     char* const to = out + (first + lane() * E) * i64(sizeof(A));
     const auto at = [&](int s, int low, int high) {
+      Pack<From, E> raw;
+      if constexpr (sizeof(From) == sizeof(A)) {
+        raw = reinterpret_cast<const Pack<From, E>*>(x)[s * warp_size];
+      } else {
+#pragma unroll
+        for (int i = 0; i < E; ++i) raw.v[i] = x[s * step + i];
+      }
       P item[E];
 #pragma unroll
       for (int i = 0; i < E; ++i) {
-        item[i] = i >= low && i < high ? narrow_element<P>(upper_bits, x[s * step + i])
+        item[i] = i >= low && i < high ? narrow_element<P>(upper_bits, raw.v[i])
                                        : Op::template identity<P>();
       }
       f(item, to + s * step * int(sizeof(A)), low, high);
     };
     if (first >= 0 && first + each <= n) {
 #pragma unroll
-      for (int s = 0; s < narrow_steps; ++s) at(s, 0, E);
+      for (int s = 0; s < steps; ++s) at(s, 0, E);
     } else {
       const int low = static_cast<int>(max(i64(0), -first));
       const int high = static_cast<int>(max(i64(0), min(i64(each), n - first)));
@@ -1586,7 +1679,7 @@ struct NarrowPart {
       }
     }
   }
-  __device__ __forceinline__ A total() const {
+  __device__ __forceinline__ W total() const {
     P sum = Op::template identity<P>();
     for_steps([&](const P(&x)[E], char*, int, int) {
 #pragma unroll
@@ -1596,10 +1689,10 @@ struct NarrowPart {
     for (int d = 1; d < warp_size; d *= 2) {
       sum = Op::combine(sum, from_lane(sum, lane() ^ d));
     }
-    return widened<A>(sum);
+    return widened<W>(sum);
   }
   // Writes the results, with what stands before the part, and gives what stands before the next.
-  __device__ __forceinline__ A finish(A before) const {
+  __device__ __forceinline__ W finish(W before) const {
     P in_part = Op::template identity<P>();
     for_steps([&](const P(&x)[E], char* to, int low, int high) {
       P sum = x[0];
@@ -1617,7 +1710,7 @@ struct NarrowPart {
 #pragma unroll
       for (int i = 0; i < E; ++i) {
         item = Op::combine(item, x[i]);
-        pack.v[i] = Op::combine(before, widened<A>(item));
+        pack.v[i] = static_cast<A>(Op::combine(before, widened<W>(item)));
       }
       if (low <= 0 && high >= E) {
         *reinterpret_cast<Pack<A, E>*>(to) = pack;
@@ -1628,7 +1721,7 @@ struct NarrowPart {
         }
       }
     });
-    return Op::combine(before, widened<A>(in_part));
+    return Op::combine(before, widened<W>(in_part));
   }
 };
 
@@ -1637,14 +1730,14 @@ template <class Op, class A, class From>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_narrow<Op, A>))
     scan_narrow(const __grid_constant__ ScanLoop loop) {
-  using Piece = NarrowPart<Op, A, From>;
+  using Piece = NarrowPart<Op, A, From, false>;
   __shared__ __align__(16) char kept[warps][2][Piece::kept_bytes];
   const int warp = threadIdx.x / warp_size;
   const u32 line = blockIdx.x * warps + warp;
   if (line >= loop.lines) return;
   Piece piece(loop, line, kept[warp][0]);
   piece.fetch();
-  A before = Op::template identity<A>();
+  Whole<A> before = Op::template identity<Whole<A>>();
   for (int slot = 1;; slot ^= 1) {
     Piece next = piece;
     next.first += Piece::each;
@@ -1662,14 +1755,15 @@ __global__ void __launch_bounds__(block_threads,
 // Longer lines, whose tiles blocks pass.
 template <class Op, class A, class From>
 struct NarrowTile {
-  static constexpr int kept_tiles = kept_lines;
+  static constexpr int kept_tiles = kept_narrow(sizeof(A));
   static constexpr bool keeps_late = false;
-  using Piece = NarrowPart<Op, A, From>;
+  using Piece = NarrowPart<Op, A, From, true>;
   struct Items {};
+  using W = Whole<A>;
   const ScanLoop& loop;
   char* kept;
-  A* totals;  // of the warps, of each kept tile
-  A* table;
+  W* totals;  // of the warps, of each kept tile
+  W* table;
 
   static __device__ __forceinline__ int warp() { return threadIdx.x / warp_size; }
   __device__ __forceinline__ u32 line_of(u32 turn, u32& tile) const {
@@ -1685,8 +1779,8 @@ struct NarrowTile {
     return p;
   }
   // Of the first so many warps.
-  __device__ __forceinline__ A total_of(int slot, int count) const {
-    A total = Op::template identity<A>();
+  __device__ __forceinline__ W total_of(int slot, int count) const {
+    W total = Op::template identity<W>();
 #pragma unroll
     for (int w = 0; w < warps; ++w) {
       if (w < count) total = Op::combine(total, totals[slot * warps + w]);
@@ -1698,7 +1792,7 @@ struct NarrowTile {
     p.fetch();
     __pipeline_wait_prior(0);
     __syncwarp();
-    const A total = p.total();
+    const W total = p.total();
     if (threadIdx.x % warp_size == 0) totals[slot * warps + warp()] = total;
   }
   __device__ __forceinline__ void read(u32, Items&) const {}
@@ -1716,7 +1810,7 @@ struct NarrowTile {
   __device__ __forceinline__ void finish(u32 turn, int slot) const {
     u32 tile;
     line_of(turn, tile);
-    const A before = before_tile<Op>(tile, table, 1).value;
+    const W before = before_tile<Op>(tile, table, 1).value;
     piece(turn, slot).finish(Op::combine(before, total_of(slot, warp())));
   }
 };
@@ -1725,15 +1819,15 @@ __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_narrow<Op, A>))
     pass_narrow(const __grid_constant__ ScanLoop loop) {
   extern __shared__ __align__(16) unsigned char kept_bytes[];
-  __shared__ A totals[kept_lines * warps];
-  __shared__ A table[most_tile_bits];
+  __shared__ Whole<A> totals[NarrowTile<Op, A, From>::kept_tiles * warps];
+  __shared__ Whole<A> table[most_tile_bits];
   pass_tiles(loop,
              NarrowTile<Op, A, From>{loop, reinterpret_cast<char*>(kept_bytes), totals, table});
 }
 
 // Lines beside each other, enough of them for all blocks: a block goes along its own, and reads one
-// tile ahead. Each: elements of a thread's part.
-template <class Op, class A, class From, int Each>
+// tile ahead. Each: elements of a thread's part. Overlaps: neighbouring tiles do.
+template <class Op, class A, class From, int Each, bool Overlaps>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_narrow_walks))
     walk_narrow(const __grid_constant__ ScanLoop loop) {
@@ -1742,11 +1836,12 @@ __global__ void __launch_bounds__(block_threads,
   __shared__ A totals[2][warps][warp_size];
   const int column = threadIdx.x % warp_size, part = threadIdx.x / warp_size;
   const int upper_bits = narrow_upper_bits(loop);
-  const u32 line = blockIdx.x * warp_size + column;
+  u32 line = blockIdx.x * warp_size + column;
   const char* in = loop.in;
   char* out = loop.out;
+  const u32 own = Overlaps ? own_bytes(loop, blockIdx.x, sizeof(A)) : 0;
   i64 left = 0;
-  if (line < loop.lines) {
+  if (Overlaps ? find_line(loop, blockIdx.x, column, line) : line < loop.lines) {
     left = loop.n - part * Each;
     in += locate_line(loop, line, 0) + part * Each * loop.in_step;
     out += locate_line(loop, line, 1) + part * Each * loop.out_step;
@@ -1787,7 +1882,9 @@ __global__ void __launch_bounds__(block_threads,
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
       running = Op::combine(running, widened<A>(narrow_element<P>(upper_bits, x[i])));
-      if (i < stored) *reinterpret_cast<A*>(out + i * loop.out_step) = running;
+      char* const to = out + i * loop.out_step;
+      const bool is = !Overlaps || is_own(loop, to, column, own, sizeof(A));
+      if (i < stored && is) *reinterpret_cast<A*>(to) = running;
     }
     if (rest <= 0) return;
     out += length * loop.out_step;
@@ -1798,49 +1895,82 @@ __global__ void __launch_bounds__(block_threads,
 
 // ---- the host's side ----------------------------------------------------------------------------
 
-// The kernel of unsigned integers of one or two bytes, or signed ones, into those of eight. Blocks
-// that share sectors of their results have shorter tiles, and so stay closer to each other.
+// The kernel of unsigned integers of one or two bytes, or signed ones, into those of their size or
+// of eight. Blocks that share sectors of their results have shorter tiles, and so stay closer to
+// each other.
 template <class Op>
-const void* find_narrow_kernel(int in_size, bool columns, bool sectors, bool passes) {
+const void* find_narrow_kernel(int in_size, int size, bool columns, bool sectors, bool passes,
+                               bool overlaps) {
   const auto kernel = [&](auto zero) {
     using From = decltype(zero);
-    return columns  ? sectors ? reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 16>)
-                              : reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 8>)
-           : passes ? reinterpret_cast<const void*>(&pass_narrow<Op, u64, From>)
-                    : reinterpret_cast<const void*>(&scan_narrow<Op, u64, From>);
+    if (size == in_size) {
+      if constexpr (sizeof(From) == 1) {
+        if (passes) return reinterpret_cast<const void*>(&pass_narrow<Op, From, From>);
+      }
+      return reinterpret_cast<const void*>(&scan_narrow<Op, From, From>);
+    }
+    return overlaps  ? reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 16, true>)
+           : columns ? sectors
+                           ? reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 16, false>)
+                           : reinterpret_cast<const void*>(&walk_narrow<Op, u64, From, 8, false>)
+           : passes  ? reinterpret_cast<const void*>(&pass_narrow<Op, u64, From>)
+                     : reinterpret_cast<const void*>(&scan_narrow<Op, u64, From>);
   };
   return in_size == 1 ? kernel(u8()) : kernel(u16());
 }
 
+// Sums of integers of so many bytes that lie together in a word.
+template <int Bytes>
+struct SumOfLanes {
+  template <class V>
+  __host__ __device__ static V identity() {
+    return V{};
+  }
+  __device__ static u32 combine(u32 a, u32 b) { return Bytes == 1 ? __vadd4(a, b) : __vadd2(a, b); }
+};
+
+// Which kernels a scan has.
+enum class Scan { sum, product, sum_of_bytes, sum_of_shorts };
+struct Way {
+  bool columns, packed, passes, walks, bands, rows, alone, overlaps;
+};
+
+template <class Op, class A>
+const void* kernel_of(const Way& way) {
+  if constexpr (sizeof(A) >= 4 && !ops::is_complex_v<A>) {
+    if (way.bands) return reinterpret_cast<const void*>(&pass_bands<Op, A>);
+    if (way.rows) {
+      return way.packed   ? way.passes ? reinterpret_cast<const void*>(&pass_rows<Op, A, true>)
+                                       : reinterpret_cast<const void*>(&walk_rows<Op, A, true>)
+             : way.passes ? reinterpret_cast<const void*>(&pass_rows<Op, A, false>)
+                          : reinterpret_cast<const void*>(&walk_rows<Op, A, false>);
+    }
+  }
+  if constexpr (sizeof(A) == 4) {
+    if (way.alone) {
+      return way.packed ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
+                        : reinterpret_cast<const void*>(&scan_alone<Op, A, false>);
+    }
+  }
+  if constexpr (sizeof(A) == 4 || sizeof(A) == 8) {
+    if (way.overlaps) {
+      return way.walks ? reinterpret_cast<const void*>(&walk_columns<Op, A, true>)
+                       : reinterpret_cast<const void*>(&scan_columns<Op, A, true>);
+    }
+  }
+  return way.columns  ? way.walks    ? reinterpret_cast<const void*>(&walk_columns<Op, A, false>)
+                        : way.passes ? reinterpret_cast<const void*>(&pass_columns<Op, A>)
+                                     : reinterpret_cast<const void*>(&scan_columns<Op, A, false>)
+         : way.packed ? way.passes ? reinterpret_cast<const void*>(&pass_lines<Op, A, true>)
+                                   : reinterpret_cast<const void*>(&scan_lines<Op, A, true>)
+         : way.passes ? reinterpret_cast<const void*>(&pass_lines<Op, A, false>)
+                      : reinterpret_cast<const void*>(&scan_lines<Op, A, false>);
+}
+
 // The kernel of a dtype, on unsigned integers for signed ones: both wrap around.
 template <class Op>
-const void* find_kernel(DType d, bool columns, bool packed, bool passes, bool walks, bool bands,
-                        bool rows, bool alone) {
-  const auto kernel = [&](auto zero) {
-    using A = decltype(zero);
-    if constexpr (sizeof(A) >= 4 && !ops::is_complex_v<A>) {
-      if (bands) return reinterpret_cast<const void*>(&pass_bands<Op, A>);
-      if (rows) {
-        return packed   ? passes ? reinterpret_cast<const void*>(&pass_rows<Op, A, true>)
-                                 : reinterpret_cast<const void*>(&walk_rows<Op, A, true>)
-               : passes ? reinterpret_cast<const void*>(&pass_rows<Op, A, false>)
-                        : reinterpret_cast<const void*>(&walk_rows<Op, A, false>);
-      }
-    }
-    if constexpr (sizeof(A) == 4) {
-      if (alone) {
-        return packed ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
-                      : reinterpret_cast<const void*>(&scan_alone<Op, A, false>);
-      }
-    }
-    return columns  ? walks    ? reinterpret_cast<const void*>(&walk_columns<Op, A>)
-                      : passes ? reinterpret_cast<const void*>(&pass_columns<Op, A>)
-                               : reinterpret_cast<const void*>(&scan_columns<Op, A>)
-           : packed ? passes ? reinterpret_cast<const void*>(&pass_lines<Op, A, true>)
-                             : reinterpret_cast<const void*>(&scan_lines<Op, A, true>)
-           : passes ? reinterpret_cast<const void*>(&pass_lines<Op, A, false>)
-                    : reinterpret_cast<const void*>(&scan_lines<Op, A, false>);
-  };
+const void* find_kernel(DType d, const Way& way) {
+  const auto kernel = [&](auto zero) { return kernel_of<Op, decltype(zero)>(way); };
   switch (d) {
     case DType::int8:
     case DType::uint8:
@@ -1939,22 +2069,8 @@ RowsCut cut_rows(std::int64_t n, std::int64_t inner, std::int64_t rows, int size
   return best;
 }
 
-}  // namespace
-
-void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out) {
-  if (out.layout->size == 0) return;
-  if (!has_aligned_elements(out) || compute_dtype(out.dtype) != out.dtype) {
-    const Array whole = scratch_array(compute_dtype(out.dtype), out.layout->shape);
-    scan(product, in, axis, include_initial, whole);
-    return copy(whole, out);
-  }
-  if (include_initial) {
-    Layout first, rest;
-    const Element initial = Element::of(static_cast<std::int8_t>(product ? 1 : 0));
-    copy(initial, part_along(out, axis, 0, 1, first));
-    return scan(product, in, axis, false,
-                part_along(out, axis, 1, out.layout->shape[axis] - 1, rest));
-  }
+void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
+  const bool product = what == Scan::product;
   const int in_size = itemsize(in.dtype), size = itemsize(out.dtype);
   const bool integral = !is_floating(in.dtype) && !is_floating(out.dtype);
   // Integers of one size wrap around alike.
@@ -1962,7 +2078,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   if ((converts && !is_converted(in.dtype, out.dtype)) || !has_aligned_elements(in)) {
     const Array cast = scratch_in_order(out.dtype, *out.layout);
     copy(in, cast);
-    return scan(product, cast, axis, false, out);
+    return scan_along(what, cast, axis, out);
   }
   const std::int64_t n = in.layout->shape[axis];
   Dims shape = in.layout->shape, in_strides = in.layout->strides;
@@ -1985,14 +2101,44 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     for (const auto& [start, count] :
          {std::pair{std::int64_t{0}, half}, std::pair{half, in.layout->shape[longest] - half}}) {
       Layout from, to;
-      scan(product, part_along(in, longest, start, count, from), axis, false,
-           part_along(out, longest, start, count, to));
+      scan_along(what, part_along(in, longest, start, count, from), axis,
+                 part_along(out, longest, start, count, to));
     }
     return;
   }
   const int elements = elements_of_pack(size);
   const bool columns =
       lines > 1 && detail::magnitude(kept.stride[1].back()) < detail::magnitude(out_step);
+  if (columns && what == Scan::sum && integral && in_size == size && size <= 2) {
+    // Lines that lie together in words are summed up together.
+    const int lanes = 4 / size;
+    Operand words[2] = {in, out};
+    Layout layouts[2];
+    bool all = true;
+    for (int side = 0; side < 2; ++side) {
+      const Dims& stride = kept.stride[side];
+      Dims sizes = kept.size, steps = stride;
+      const std::int64_t step = side == 0 ? in_step : out_step;
+      words[side].data += kept.base[side] * size;
+      all &= stride.back() == 1 && sizes.back() % lanes == 0 && step % lanes == 0 &&
+             is_aligned_to(words[side].data, 4);
+      for (int d = 0; d + 1 < kept.ndim(); ++d) {
+        all &= stride[d] % lanes == 0;
+        steps[d] /= lanes;
+      }
+      sizes.back() /= lanes;
+      sizes.push_back(n);
+      steps.push_back(step / lanes);
+      layouts[side] = Layout::contiguous(sizes);
+      layouts[side].strides = steps;
+      words[side].layout = &layouts[side];
+      words[side].dtype = DType::uint32;
+    }
+    if (all) {
+      return scan_along(size == 1 ? Scan::sum_of_bytes : Scan::sum_of_shorts, words[0], kept.ndim(),
+                        words[1]);
+    }
+  }
   const auto log2_of = [](std::int64_t x) -> int {  // rounded up
     return std::bit_width(static_cast<std::uint64_t>(x - 1));
   };
@@ -2002,8 +2148,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   std::int64_t rows = 1;       // of lines that share a tile
   bool walks = false;
   bool sectors = false;  // whether rows of results of neighbouring lines begin at those of memory
-  // Whether integers of one or two bytes become those of eight.
-  bool narrow = converts && integral && in_size <= 2 && size == 8;
+  // Whether integers of one or two bytes become those of eight, or lines of them are alike in packs
+  // of both operands.
+  bool narrow = integral && in_size <= 2 && (size == 8 || (size == in_size && !columns));
   const std::int64_t inner = columns ? kept.size.back() : 1;
   // Short rows of lines that follow each other in both operands.
   const auto follow = [&](int side) {
@@ -2019,6 +2166,12 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   // Whether threads go along lines alone, how many warps have a row, and whether in whole packs.
   bool alone = false, alone_packed = false;
   std::int64_t row_chunks = 0;
+  const auto narrow_bytes = [&] {  // of the tiles of a block that wait
+    const int packs = narrow_elements(size, true) * in_size / pack_bytes;
+    return std::size_t(kept_narrow(size)) * warps * (packs + 1) * pack_bytes;
+  };
+  bool overlaps = false;
+  std::int64_t windows = 0;  // tiles beside each other that overlap, in a row of lines
   if (columns) {
     const std::int64_t parts = (n - 1) / (packs_of_thread * elements) + 1;
     const auto cut = [&](int together_log2) {
@@ -2048,8 +2201,20 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
         row_chunks = chunks;
       }
     }
-    const std::int64_t warp_rows = (lines - 1) / warp_size + 1;
-    narrow &= n >= least_narrow && 2 * warp_rows >= 3 * sms && (sectors || warp_rows <= 2 * sms);
+    narrow &= n >= least_narrow(size) && 2 * ((lines - 1) / warp_size + 1) >= 3 * sms;
+    // Rows of results that begin anywhere have tiles that overlap, where they fill those, and these
+    // keep the device busy.
+    if (!sectors && (size == 4 || size == 8) && parts > few_overlapping &&
+        kept.stride[0].back() == 1 && kept.stride[1].back() == 1) {
+      const int tile_lines = 1 << (column_threads_log2(size, !narrow) - least_column_parts_log2);
+      const std::int64_t own = tile_lines - sector_bytes / size;
+      windows = (inner - 1) / own + 1;
+      const std::int64_t all_windows = lines / inner * windows;
+      overlaps = 10 * inner >= 7 * own * windows &&
+                 (parts <= 1 << least_column_parts_log2 || all_windows >= (narrow ? 3 : 1) * sms);
+    }
+    narrow &= sectors || overlaps || lines <= 2 * sms * warp_size;
+    alone &= !overlaps;
     // Those that begin at sectors have blocks of their own otherwise.
     if (short_rows && !narrow && !alone && !sectors) {
       rows_cut = cut_rows(n, inner, lines / inner, size, false);
@@ -2060,12 +2225,16 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
       tiles = ((n - 1) / (packs_of_thread * elements) >> rows_cut.parts_log2) + 1;
       walks = true;
     } else if (narrow) {
-      groups = warp_rows;
+      groups = overlaps ? lines / inner * windows : (lines - 1) / warp_size + 1;
       tiles = 1;
       walks = true;
     } else if (alone) {
       groups = (lines / kept.size.back() * row_chunks - 1) / (alone_threads / warp_size) + 1;
       tiles = 1;
+    } else if (overlaps) {
+      groups = lines / inner * windows;
+      tiles = ((parts - 1) >> least_column_parts_log2) + 1;
+      walks = tiles > 1;
     } else {
       // Blocks walk where they keep the device busy: all at once, or not only a few of them at
       // last. Those that share sectors of their results are slow where they are narrow.
@@ -2090,11 +2259,23 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     tiles = ((packs - 1) >> tile_log2) + 1;
     loop.row_packs_log2 = std::min(log2_of(packs), row_log2);
     rows = ((packs - 1) >> loop.row_packs_log2) + 1;
-    narrow &= in_step == 1 && out_step == 1 && n >= least_narrow;
-    if (narrow) {
-      // Tiles may begin an element before lines.
-      tiles = n / (warps * narrow_steps * warp_size * elements) + 1;
+    narrow &= in_step == 1 && out_step == 1 && n >= least_narrow(size);
+    if (size == in_size) {
+      const auto alike = [&](std::int64_t from, std::int64_t to) {
+        return (from - to) * size % pack_bytes == 0;
+      };
+      const auto address = [&](const Operand& a, int side) {
+        return reinterpret_cast<std::intptr_t>(a.data) + kept.base[side] * size;
+      };
+      narrow &= (address(in, 0) - address(out, 1)) % pack_bytes == 0;
+      for (int d = 0; d < kept.ndim(); ++d) narrow &= alike(kept.stride[0][d], kept.stride[1][d]);
     }
+    // Tiles may begin some elements before lines.
+    const std::int64_t narrow_tiles =
+        (n + pack_bytes / size - 2) / (warps * narrow_elements(size, true)) + 1;
+    // On an H100 tiles of shorts that wait as they were read take longer.
+    narrow &= narrow_tiles == 1 || (size != 2 && narrow_bytes() < properties().shared_bytes_opt_in);
+    if (narrow) tiles = narrow_tiles;
     groups = tiles > 1 ? lines
              : narrow  ? (lines - 1) / warps + 1
                        : (lines - 1) / ((1 << tile_log2 >> loop.row_packs_log2) / rows) + 1;
@@ -2185,6 +2366,12 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   loop.in_step = in_step * in_size;
   loop.out_step = out_step * size;
   loop.lines = static_cast<u32>(lines);
+  loop.overlap = 0;
+  if (overlaps) {
+    loop.overlap = sector_bytes / size;
+    loop.lines_log2 = column_threads_log2(size, !narrow) - least_column_parts_log2;
+    loop.beside = Divisor(static_cast<u32>(windows));
+  }
   loop.inner = Divisor(static_cast<u32>(alone     ? row_chunks
                                         : columns ? groups
                                         : passes  ? tiles
@@ -2207,12 +2394,16 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   }
   if (alone) packed = alone_packed;
   if (as_rows) packed = rows_packed;
+  const Way way{columns, packed, passes, walks, bands, as_rows, alone, overlaps};
   const void* const kernel =
-      narrow ? product ? find_narrow_kernel<ops::Prod>(in_size, columns, sectors, passes)
-                       : find_narrow_kernel<ops::Sum>(in_size, columns, sectors, passes)
-      : product
-          ? find_kernel<ops::Prod>(out.dtype, columns, packed, passes, walks, bands, as_rows, alone)
-          : find_kernel<ops::Sum>(out.dtype, columns, packed, passes, walks, bands, as_rows, alone);
+      narrow
+          ? product
+                ? find_narrow_kernel<ops::Prod>(in_size, size, columns, sectors, passes, overlaps)
+                : find_narrow_kernel<ops::Sum>(in_size, size, columns, sectors, passes, overlaps)
+      : what == Scan::sum_of_bytes  ? kernel_of<SumOfLanes<1>, u32>(way)
+      : what == Scan::sum_of_shorts ? kernel_of<SumOfLanes<2>, u32>(way)
+      : product                     ? find_kernel<ops::Prod>(out.dtype, way)
+                                    : find_kernel<ops::Sum>(out.dtype, way);
   void* arguments[] = {&loop};
   std::int64_t blocks = groups;
   int kept_bytes = 0, threads = block_threads;
@@ -2227,9 +2418,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     const std::int64_t line_rows = (n - 1) / (warp_size * elements) + 1;
     kept_bytes = static_cast<int>((log2_of(line_rows) + 1) * alone_threads * pack_bytes);
   } else if (narrow && passes) {
-    const int packs = narrow_steps * warp_size * elements * in_size / pack_bytes;
-    keep_tiles(kept_lines * warps * (packs + 1) * pack_bytes,
-               product ? resident_narrow<ops::Prod, u64> : resident_narrow<ops::Sum, u64>);
+    keep_tiles(static_cast<int>(narrow_bytes()), size <= 2 ? resident_narrow<ops::Sum, u8>
+                                                 : product ? resident_narrow<ops::Prod, u64>
+                                                           : resident_narrow<ops::Sum, u64>);
   } else if (as_rows) {
     threads = rows_threads;
     kept_bytes = static_cast<int>(rows_cut.bytes);
@@ -2242,10 +2433,30 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   } else if (passes) {
     const int bytes = (columns ? kept_columns : kept_lines) * (1 << tile_log2) * elements * size;
     keep_tiles(bytes, resident_blocks(size));
+  } else if (overlaps && !narrow) {
+    threads = 1 << column_threads_log2(size, true);
   }
   blocks += loop.answering;
   launch(kernel, static_cast<unsigned>(blocks), arguments, static_cast<std::size_t>(kept_bytes),
          verb, static_cast<unsigned>(threads));
+}
+
+}  // namespace
+
+void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out) {
+  if (out.layout->size == 0) return;
+  if (!has_aligned_elements(out) || compute_dtype(out.dtype) != out.dtype) {
+    const Array whole = scratch_array(compute_dtype(out.dtype), out.layout->shape);
+    scan(product, in, axis, include_initial, whole);
+    return copy(whole, out);
+  }
+  const Scan what = product ? Scan::product : Scan::sum;
+  if (!include_initial) return scan_along(what, in, axis, out);
+  Layout first, rest;
+  const Element initial = Element::of(static_cast<std::int8_t>(product ? 1 : 0));
+  copy(initial, part_along(out, axis, 0, 1, first));
+  const Operand others = part_along(out, axis, 1, out.layout->shape[axis] - 1, rest);
+  if (others.layout->size > 0) scan_along(what, in, axis, others);
 }
 
 }  // namespace arrayx::cuda

@@ -122,6 +122,17 @@ void check_order(DType from, DType to) {
   check({random_integer(2, 4), some, random_integer(2, 20)}, 1);
 }
 
+// Lines that differ, of integers, which give the same bits in any order.
+void check_against_host(DType from, DType to, const Dims& shape, int axis) {
+  const View in = random_view(from, shape, {false, true}, Values::any);
+  View out = random_view(to, shape, {false, true}, Values::any);
+  cpu::scan(false, in.on_host(), axis, false, out.on_host());
+  cuda::scan(false, in.on_device(), axis, false, out.on_device());
+  std::ostringstream what;
+  what << "scan of " << from << " along " << axis << " of " << text(in.layout) << " into " << to;
+  expect_same(out, what.str());
+}
+
 }  // namespace
 
 void check_scan_order(int rounds) {
@@ -201,6 +212,23 @@ void check_scan_order(int rounds) {
   side_by_side(DType::float32, f32(), {150, 135173}, 0);
   side_by_side(DType::float64, f64(), {300, 4097}, 0);
   side_by_side(DType::uint32, u32(), {333, 20, 410}, 1);
+  // Rows of results that begin anywhere in sectors, so that tiles overlap: of one tile and of
+  // several, which blocks pass, answer or go along, and several rows.
+  const auto overlapping = [&](const Dims& shape, int axis) {
+    side_by_side(DType::float32, f32(), shape, axis);
+    side_by_side(DType::float64, f64(), shape, axis);
+    side_by_side(DType::complex64, Complex<f32>(), shape, axis);
+    along(ops::Prod(), DType::float32, f32(), DType::float32, f32(), shape, axis);
+    along(ops::Sum(), DType::int32, i32(), DType::int64, u64(), shape, axis);
+    check_against_host(DType::int32, DType::int32, shape, axis);
+    check_against_host(DType::int64, DType::int64, shape, axis);
+  };
+  for (const std::int64_t n : {70, 111, 1000}) overlapping({n, 1023}, 0);
+  overlapping({5000, 515}, 0);
+  overlapping({20001, 101}, 0);
+  overlapping({300, 11203}, 0);
+  overlapping({2, 2000, 421}, 1);
+  overlapping({40, 150, 406}, 1);
   // Integers of one or two bytes into those of eight: in a warp's parts of 512 elements, eight of
   // which make a tile, on lines that begin anywhere; and beside each other.
   const auto narrow = [&](const Dims& shape, int axis) {
@@ -209,12 +237,28 @@ void check_scan_order(int rounds) {
     along(ops::Sum(), DType::int16, i16(), DType::int64, u64(), shape, axis);
     along(ops::Prod(), DType::uint16, u16(), DType::uint64, u64(), shape, axis);
     along(ops::Prod(), DType::int8, i8(), DType::int64, u64(), shape, axis);
+    check_against_host(DType::uint8, DType::uint8, shape, axis);
+    check_against_host(DType::int16, DType::int16, shape, axis);
+    check_against_host(DType::int8, DType::int64, shape, axis);
+    // Into those of their size: lines that are alike in packs of both, and words of neighbours.
+    along(ops::Sum(), DType::uint8, u8(), DType::uint8, u8(), shape, axis);
+    along(ops::Sum(), DType::uint16, u16(), DType::uint16, u16(), shape, axis);
+    along(ops::Prod(), DType::uint8, u8(), DType::uint8, u8(), shape, axis);
+    along(ops::Prod(), DType::uint16, u16(), DType::uint16, u16(), shape, axis);
   };
   for (const std::int64_t n : {64, 65, 66, 511, 512, 513, 1000, 4095, 4096, 4097, 8191, 8192}) {
     narrow({19, n}, 1);
   }
+  for (const std::int64_t n : {127, 128, 255, 256, 1024, 2047, 2048, 16369, 16384, 32768}) {
+    narrow({5, n}, 1);
+  }
   narrow({3, 23457}, 1);
   narrow({100000}, 0);
+  narrow({300001}, 0);
+  narrow({9000, 16}, 0);
+  narrow({20, 70000}, 0);
+  narrow({300, 6002}, 0);
+  narrow({2, 300, 404}, 1);
   narrow({65, 6500}, 0);
   narrow({260, 6600}, 0);
   narrow({131, 8191}, 0);
