@@ -870,13 +870,14 @@ __global__ void __launch_bounds__(block_threads)
 
 // Places in 2^bits buckets, runs of them by turns, so that places of a cluster are spread; each
 // turn begins with another bucket. A tile is so many positions as a block brings into the order of
-// their buckets; 2^14 of them and 2^14 places of a bucket are told by 28 bits.
+// their buckets; 2^14 of them at most, and 2^14 places of a bucket, are told by 28 bits.
+template <int TileBits>
 struct Buckets {
-  static constexpr int run_bits = 11, tile_bits = 14;
+  static constexpr int run_bits = 11, tile_bits = TileBits;
   static constexpr u32 run = 1u << run_bits, tile = 1u << tile_bits;
   static constexpr u32 most_places = 1u << 14;  // of a bucket: a word of shared memory each
   static constexpr u32 shift = 37;              // from turn to turn
-  static constexpr int fill_threads = 1024, write_threads = 512;
+  static constexpr int fill_threads = TileBits == 14 ? 1024 : 512, write_threads = 512;
 
   int bits;
   u32 places;  // of a bucket, whole runs
@@ -884,15 +885,16 @@ struct Buckets {
   // Of what is moved much it is worth writing fewer places at a time.
   Buckets(std::int64_t n, std::int64_t bytes) {
     constexpr std::int64_t much = std::int64_t{1} << 25;
-    constexpr int least_bits = 10;  // one for each thread that fills them
     const auto runs = static_cast<u64>(n - 1) / run + 1;
-    bits = bytes < much ? least_bits : std::clamp<int>(std::bit_width(runs - 1), least_bits, 12);
+    bits = std::clamp<int>(std::bit_width(runs - 1), 8, bytes < much ? 10 : 12);
     while ((runs - 1 >> bits) + 1 > most_places / run) ++bits;
     places = static_cast<u32>((runs - 1 >> bits) + 1) * run;
   }
   // Of items of so many bytes what is written is brought into that order, too; larger ones are
-  // gathered at the end, where they fill much of what is read around them.
+  // gathered at the end, where they fill much of what is read around them. Small ones need not be:
+  // slots hold them.
   __host__ __device__ static constexpr bool move(std::size_t itemsize) { return itemsize <= 8; }
+  __host__ __device__ static constexpr bool hold(std::size_t itemsize) { return itemsize <= 2; }
 
   __host__ __device__ u32 count() const { return 1u << bits; }
   __device__ __forceinline__ u32 bucket(u32 place) const {
@@ -925,12 +927,12 @@ __device__ __forceinline__ u32 count_bucket(u32* counts, u32 bucket, int lane) {
 // Brings a tile of positions into the order of their buckets, each of which begins where `starts`
 // says. An item is the place within its bucket and the position within its tile. Beside it goes
 // what is written. Indices out of bounds are noted where there is memory for `met`.
-template <class M>
+template <class M, class Buckets>
 __global__ void __launch_bounds__(Buckets::fill_threads)
     fill_buckets(const char* index, DType dtype, int index_bytes, u32 count, i64 n, Buckets buckets,
                  const M* in, u32* items, M* moved, u16* starts, u64 operation, u32* met) {
   constexpr int threads = Buckets::fill_threads, warps = threads / warp_size;
-  constexpr int own = int(Buckets::tile) / threads, loads = 8;
+  constexpr int own = int(Buckets::tile) / threads, loads = own < 8 ? own : 8;
   constexpr u32 nowhere = ~u32{0}, many = Buckets::tile / 4;
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ u32 totals[warps];
@@ -978,10 +980,11 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
     __syncthreads();
   };
   count_all();
-  const u32 each_has = buckets.count() / threads;
+  const u32 each_has = (buckets.count() - 1) / threads + 1;
+  const u32 has = threadIdx.x < buckets.count() ? each_has : 0;
   u32* const mine = counts + threadIdx.x * each_has;
   u32 most = 0;
-  for (u32 b = 0; b < each_has; ++b) most = max(most, mine[b]);
+  for (u32 b = 0; b < has; ++b) most = max(most, mine[b]);
   if (__syncthreads_or(most > many)) {
     // Few places, perhaps, many times each, which one block would go over. A slot that places share
     // holds their last position: what is before it and means the same place writes nothing.
@@ -1006,7 +1009,7 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
     count_all();
   }
   u32 sum = 0;
-  for (u32 b = 0; b < each_has; ++b) sum += mine[b];
+  for (u32 b = 0; b < has; ++b) sum += mine[b];
   const u32 upto = sum_of_lanes_upto(sum, lane);
   if (lane == warp_size - 1) totals[warp] = upto;
   __syncthreads();
@@ -1015,7 +1018,7 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
     if (w < warp) rank += totals[w];
     total += totals[w];
   }
-  for (u32 b = 0; b < each_has; ++b) {
+  for (u32 b = 0; b < has; ++b) {
     const u32 here = mine[b];
     mine[b] = rank;
     rank += here;
@@ -1055,7 +1058,7 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
 // Writes the places of a bucket, which lie side by side: finds in a first turn over its items the
 // last position of each place, wherever the tiles have it, in a second one where what that writes
 // is to be found.
-template <class M>
+template <class M, class Buckets>
 __global__ void __launch_bounds__(Buckets::write_threads,
                                   resident_blocks_of(Buckets::write_threads, 3))
     write_buckets(const u32* items, const M* from, const u16* starts, u32 tiles, Buckets buckets,
@@ -1065,7 +1068,7 @@ __global__ void __launch_bounds__(Buckets::write_threads,
   extern __shared__ __align__(16) unsigned char shared[];
   __shared__ u32 totals[warps];
   __shared__ u32 before[threads], begins[threads];  // of tiles: items before them, the first one
-  // Of places: 0, the last position counted from 1, or `found` and where it is in `from`.
+  // Of places: 0, the last position counted from 1, or `found` and where it is in `from`, or what.
   u32* const last = reinterpret_cast<u32*>(shared);
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
   const u32 bucket = blockIdx.x;
@@ -1104,6 +1107,7 @@ __global__ void __launch_bounds__(Buckets::write_threads,
         __syncthreads();
       }
       for (u32 first = 0; first < total; first += loads * threads) {
+        [[maybe_unused]] M value[loads];
         if (turn == 0 || !are_kept()) {
 #pragma unroll
           for (int l = 0; l < loads; ++l) {
@@ -1119,6 +1123,12 @@ __global__ void __launch_bounds__(Buckets::write_threads,
             item[l] = items[at[l]];
           }
         }
+        if constexpr (Buckets::hold(sizeof(M))) {
+#pragma unroll
+          for (int l = 0; l < loads; ++l) {
+            if (turn == 1 && item[l] != nothing) value[l] = from[at[l]];
+          }
+        }
 #pragma unroll
         for (int l = 0; l < loads; ++l) {
           if (item[l] == nothing) continue;
@@ -1126,6 +1136,8 @@ __global__ void __launch_bounds__(Buckets::write_threads,
           const u32 position = at[l] & ~(Buckets::tile - 1) | (item[l] & (Buckets::tile - 1));
           if (turn == 0) {
             atomicMax(slot, position + 1);
+          } else if constexpr (Buckets::hold(sizeof(M))) {
+            atomicCAS(slot, position + 1, found | value[l]);
           } else {
             atomicCAS(slot, position + 1, found | (Buckets::move(sizeof(M)) ? at[l] : position));
           }
@@ -1143,7 +1155,11 @@ __global__ void __launch_bounds__(Buckets::write_threads,
     for (int l = 0; l < stores; ++l) slot[l] = last[begin + l * threads + threadIdx.x];
 #pragma unroll
     for (int l = 0; l < stores; ++l) {
-      if (slot[l] != 0) x[l] = from[slot[l] & ~found];
+      if constexpr (Buckets::hold(sizeof(M))) {
+        x[l] = static_cast<M>(slot[l]);
+      } else {
+        if (slot[l] != 0) x[l] = from[slot[l] & ~found];
+      }
     }
 #pragma unroll
     for (int l = 0; l < stores; ++l) {
@@ -1315,22 +1331,17 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   return true;
 }
 
-// An assignment by that many indices, or offsets, at least, to more places than are told by slots
-// faster: what means the same part of the places is brought together, whose slots shared memory
-// holds. On an H100 that takes 0.4 to 0.8 of the time that other ways take, about as long at the
-// fewest.
-constexpr std::int64_t least_in_buckets = std::int64_t{1} << 20;
-bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
-                    const Operand& out, u32* met) {
-  constexpr std::int64_t few_places = std::int64_t{1} << 20, most_places = std::int64_t{1} << 27;
+// An assignment by many indices, or offsets: what means the same part of the places is brought
+// together, whose slots shared memory holds. On an H100 that takes 0.4 to 0.8 of the time that
+// other ways take.
+template <int TileBits>
+bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                       const Operand& out, u32* met) {
   constexpr std::size_t other_shared_bytes = 6144;
+  using Some = Buckets<TileBits>;
   const std::int64_t count = index.layout->size;
-  if (in.host_scalar || count < least_in_buckets || count > most_counted || n <= few_places ||
-      n > most_places || n > 64 * count || !is_aligned_to(out.data, itemsize(out.dtype))) {
-    return false;
-  }
-  const Buckets buckets(n, count * itemsize(out.dtype));
-  const std::size_t fill_bytes = (buckets.count() + Buckets::tile) * sizeof(u32);
+  const Some buckets(n, count * itemsize(out.dtype));
+  const std::size_t fill_bytes = (buckets.count() + Some::tile) * sizeof(u32);
   const std::size_t write_bytes = buckets.places * sizeof(u32);
   if (std::max(fill_bytes, write_bytes) + other_shared_bytes > properties().shared_bytes_opt_in) {
     return false;
@@ -1340,7 +1351,7 @@ bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std
   Source source(in, index.layout->shape, out.dtype);
   const char* const from = source.in_order();
   const auto items = static_cast<std::size_t>(count);
-  const auto tiles = static_cast<unsigned>((items - 1 >> Buckets::tile_bits) + 1);
+  const auto tiles = static_cast<unsigned>((items - 1 >> TileBits) + 1);
   const Scratch order(items * sizeof(u32));
   const Scratch starts(tiles * (buckets.count() + std::size_t{1}) * sizeof(u16));
   const std::lock_guard lock(scatters());
@@ -1349,21 +1360,38 @@ bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std
     using M = decltype(item);
     const M* values = reinterpret_cast<const M*>(from);
     std::optional<Scratch> moved;
-    if (Buckets::move(sizeof(M))) moved.emplace(items * sizeof(M));
-    allow_shared_bytes(reinterpret_cast<const void*>(&fill_buckets<M>), fill_bytes, "scatter");
-    allow_shared_bytes(reinterpret_cast<const void*>(&write_buckets<M>), write_bytes, "scatter");
-    fill_buckets<M><<<tiles, Buckets::fill_threads, fill_bytes, stream()>>>(
+    if (Some::move(sizeof(M))) moved.emplace(items * sizeof(M));
+    const auto fill = &fill_buckets<M, Some>;
+    const auto write = &write_buckets<M, Some>;
+    allow_shared_bytes(reinterpret_cast<const void*>(fill), fill_bytes, "scatter");
+    allow_shared_bytes(reinterpret_cast<const void*>(write), write_bytes, "scatter");
+    fill<<<tiles, Some::fill_threads, fill_bytes, stream()>>>(
         places.data, places.dtype, itemsize(places.dtype), static_cast<u32>(count), n, buckets,
         values, order.as<u32>(), moved ? moved->as<M>() : nullptr, starts.as<u16>(), operation,
         met);
     check_launch("scatter");
     if (moved) values = moved->as<M>();
-    launch_early(&write_buckets<M>, buckets.count(), Buckets::write_threads, write_bytes,
+    launch_early(write, buckets.count(), Some::write_threads, write_bytes,
                  static_cast<const u32*>(order.as<u32>()), values,
                  static_cast<const u16*>(starts.as<u16>()), tiles, buckets, out.data,
                  i64{stride * std::int64_t{sizeof(M)}}, operation);
   });
   return true;
+}
+// Neither where they are fewer, few for the places, or many for places that are told by slots
+// faster. The fewer they are, the smaller are the tiles, so that there are enough for the device.
+bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                    const Operand& out, u32* met) {
+  constexpr std::int64_t mebi = std::int64_t{1} << 20, least = mebi / 2, most_places = 128 * mebi;
+  const std::int64_t count = index.layout->size;
+  if (in.host_scalar || count < least || count > most_counted || n < mebi ||
+      (n == mebi && count > mebi) || n > most_places || n > 64 * count ||
+      !is_aligned_to(out.data, itemsize(out.dtype))) {
+    return false;
+  }
+  return count < mebi        ? put_in_buckets_of<12>(in, index, n, stride, out, met)
+         : count <= 2 * mebi ? put_in_buckets_of<13>(in, index, n, stride, out, met)
+                             : put_in_buckets_of<14>(in, index, n, stride, out, met);
 }
 
 // An assignment by more indices than this to very many places: sorted by them they write side by

@@ -480,15 +480,18 @@ void check_assignments(int rounds) {
   for (const DType dtype :
        {DType::int8, DType::int16, DType::float32, DType::float64, DType::complex128}) {
     cases.push_back({dtype, mebi + 12345, 2 * mebi + 77});
+    cases.push_back({dtype, mebi / 2 + 77, mebi});
   }
   for (const Order order :
        {Order::ascending, Order::one_place, Order::some_places, Order::one_run}) {
     cases.push_back({DType::int16, mebi + 12345, 3 * mebi, order});
+    cases.push_back({DType::float32, mebi - 5, 2 * mebi, order});
   }
   if (rounds > 0) {
     cases.push_back({DType::float64, 4 * mebi + 3, 9 * mebi});
     cases.push_back({DType::int8, 4 * mebi + 3, mebi + 1});
     cases.push_back({DType::int8, 9 * mebi, 2 * mebi});
+    cases.push_back({DType::float64, mebi / 2, 32 * mebi});
     cases.push_back({DType::int8, mebi, 64 * mebi});
     cases.push_back({DType::int8, 2 * mebi, 128 * mebi});
     cases.push_back({DType::int8, 2 * mebi, 128 * mebi + 9});
