@@ -743,7 +743,8 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   StorageRef partial;
   if (splits > 1) partial = allocate(checked_bytes(splits * outputs, 8 + item));
 
-  // Positions of the extremes among elements k0 … k1 of one tile, and the extremes.
+  // Positions of the extremes among elements k0 … k1 of one tile, and the extremes. Of rows that
+  // are read where they are, those are left out where `best` is null.
   const auto search = [&](const Tile& tile, std::int64_t k0, std::int64_t k1, std::int64_t* found,
                           char* best) {
     const char* p = base + tile.offset[1] * item;
@@ -765,8 +766,8 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
     }
     if (!packed) {
       rows(p + k0 * step, kept_stride, tile.width, k1 - k0, found);
-      for (std::int64_t j = 0; j < tile.width; ++j) {
-        found[j] += k0;
+      for (std::int64_t j = 0; j < tile.width; ++j) found[j] += k0;
+      for (std::int64_t j = 0; best && j < tile.width; ++j) {
         put(best, j, p + j * kept_stride + found[j] * step);
       }
       return;
@@ -803,7 +804,7 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
         std::int64_t found[most_columns];
         alignas(64) char best[most_columns * 8];
         const Tile tile = tiles[t];
-        search(tile, 0, n, found, best);
+        search(tile, 0, n, found, by_columns || packed ? best : nullptr);
         store(tile, found);
       }
     });
