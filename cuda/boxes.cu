@@ -46,6 +46,7 @@ struct Boxes {
 template <class M>
 __global__ void __launch_bounds__(box_threads, resident_blocks_of(box_threads, 5))
     copy_boxes(const __grid_constant__ Boxes boxes) {
+  wait_for_earlier();
   constexpr int size = int(sizeof(M)), N = pack_bytes / size, W = 4 / size, loads = 4;
   constexpr int warps = box_threads / 32;
   extern __shared__ __align__(16) unsigned char box_memory[];

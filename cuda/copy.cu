@@ -81,6 +81,7 @@ struct InputRow {
 template <class M, class P>
 __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads, 3))
     copy_tiles(const __grid_constant__ AnyTiles tiles) {
+  wait_for_earlier();
   constexpr int size = int(sizeof(M)), loads = size > 8 ? 2 : 4, stores = 4;
   constexpr bool packed = sizeof(P) > sizeof(M);
   extern __shared__ __align__(16) unsigned char tile[];
@@ -318,6 +319,7 @@ namespace {
 template <class M, class Value>
 __global__ void __launch_bounds__(block_threads)
     generate(char* out, i64 stride, i64 n, Value value) {
+  wait_for_earlier();
   const i64 step = i64(gridDim.x) * block_threads;
   for (i64 i = i64(blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
     *reinterpret_cast<M*>(out + i * stride) = value(i);
@@ -325,11 +327,13 @@ __global__ void __launch_bounds__(block_threads)
 }
 template <class M, class Value>
 void launch_generate(const Operand& out, Value value) {
-  const std::int64_t n = out.layout->size;
+  i64 n = out.layout->size;
   if (n == 0) return;
-  generate<M><<<grid_for(n, block_threads * 4), block_threads, 0, stream()>>>(
-      out.data, out.layout->strides[0] * std::int64_t{sizeof(M)}, n, value);
-  check_launch("generate");
+  char* to = out.data;
+  i64 stride = out.layout->strides[0] * std::int64_t{sizeof(M)};
+  void* arguments[] = {&to, &stride, &n, &value};
+  launch(reinterpret_cast<const void*>(&generate<M, Value>), grid_for(n, block_threads * 4),
+         arguments, 0, "generate");
 }
 
 // Runs write(aligned operand) for an output that may not be aligned to its items.

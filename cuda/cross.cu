@@ -24,6 +24,7 @@ __device__ __forceinline__ void cross_product(const T (&x)[3], const T (&y)[3], 
 
 template <class T>
 __global__ void __launch_bounds__(block_threads) cross_strided(const __grid_constant__ Crosses c) {
+  wait_for_earlier();
   const u32 step = gridDim.x * block_threads;
   for (u32 i = blockIdx.x * block_threads + threadIdx.x; i < c.loop.count; i += step) {
     u32 at[1] = {i};

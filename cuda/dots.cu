@@ -26,6 +26,7 @@ constexpr int most_joined = 1024;                       // outputs that have sev
 
 template <class T>
 __global__ void __launch_bounds__(block_threads) dots_in_order(const __grid_constant__ DotsLoop p) {
+  wait_for_earlier();
   using W = sum_t<T>;
   const u32 step = gridDim.x * block_threads;
   for (u32 i = blockIdx.x * block_threads + threadIdx.x; i < p.loop.count; i += step) {
@@ -69,6 +70,7 @@ __device__ u32 dots_done[most_joined];
 // V: the elements of a load, a whole pack or one.
 template <class T, int V>
 __global__ void __launch_bounds__(block_threads) dots_in_lanes(const __grid_constant__ DotsLoop p) {
+  wait_for_earlier();
   using W = sum_t<T>;
   constexpr int lanes = pack_bytes / sizeof(T);
   using P = Pack<T, lanes>;

@@ -103,6 +103,7 @@ constexpr i64 none = INT64_MIN;
 
 template <class M>
 __global__ void __launch_bounds__(block_threads) gather_items(const __grid_constant__ Loop loop) {
+  wait_for_earlier();
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
     i64 from[each];
@@ -190,6 +191,7 @@ __device__ __noinline__ void note_bad(const char* p, DType dtype, i64 n, u64 ope
 template <class M>
 __global__ void __launch_bounds__(block_threads)
     gather_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met) {
+  wait_for_earlier();
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
     i64 index[each];
@@ -305,6 +307,7 @@ struct Owners {
 // Adds an offset for each index to what is there.
 __global__ void __launch_bounds__(block_threads)
     offsets_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met) {
+  wait_for_earlier();
   over_elements(loop, [&](u32 begin) {
     const Places<2> place(loop, begin);
     i64 index[each], sum[each];
@@ -443,6 +446,7 @@ __global__ void __launch_bounds__(block_threads)
     gather_columns(const char* in, i64 in_row, Divisor in_packs, const char* index,
                    DType index_dtype, int index_bytes, char* out, i64 out_row, Divisor out_packs,
                    u32 rows, u32 tile, u64 operation, u32* met) {
+  wait_for_earlier();
   constexpr int N = pack_bytes / int(sizeof(M)), loads = 4;
   extern __shared__ __align__(16) unsigned char shared[];
   using Column = Pack<M, N>;
@@ -633,6 +637,7 @@ template <class M>
 __global__ void __launch_bounds__(block_threads)
     scatter_items(const __grid_constant__ Loop loop, const i64* offsets, u64 operation,
                   Owners owners) {
+  wait_for_earlier();
   if (refused == operation) return;
   const bool one_value = loop.access[1] == Access::value;
   over_elements(loop, [&](u32 begin) {
@@ -745,11 +750,13 @@ __device__ __forceinline__ void write_places(const Loop& loop, i64 n, i64 stride
 template <int E>
 __global__ void __launch_bounds__(block_threads)
     claim_at(const __grid_constant__ Loop loop, i64 n, Owners owners, u64 operation, u32* met) {
+  wait_for_earlier();
   claim_places<E>(loop, n, owners, operation, met);
 }
 template <class M>
 __global__ void __launch_bounds__(block_threads)
     write_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation) {
+  wait_for_earlier();
   write_places<M, each>(loop, n, stride, owners, operation);
 }
 // Both, where all blocks are at work at the same time.
@@ -758,6 +765,7 @@ template <class M>
 __global__ void __launch_bounds__(block_threads, joint_blocks)
     scatter_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation,
                u32* met) {
+  wait_for_earlier();
   claim_places<1>(loop, n, owners, operation, met);
   gridDim.x == 1 ? __syncthreads() : cooperative_groups::this_grid().sync();
   write_places<M, 1>(loop, n, stride, owners, operation);
@@ -817,6 +825,7 @@ void put(const Operand& in, const Operand& offsets, const Operand& out, u64 oper
 __global__ void __launch_bounds__(block_threads)
     places_at(const __grid_constant__ Loop loop, i64 n, u32* places, u32* positions, u64 operation,
               u32* met) {
+  wait_for_earlier();
   over_elements(loop, [&](u32 begin) {
     const Places<2> place(loop, begin);
     i64 at[each];

@@ -15,6 +15,7 @@ template <class M, int Parts>
 __global__ void __launch_bounds__(block_threads)
     interleave(const M* __restrict__ a, const M* __restrict__ b, const M* __restrict__ c,
                const M* __restrict__ d, M* __restrict__ out, i64 n) {
+  wait_for_earlier();
   constexpr int lanes = pack_bytes / sizeof(M);
   using P = Pack<M, lanes>;
   const M* const in[] = {a, b, c, d};
@@ -45,13 +46,12 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class M, int Parts>
 void launch_interleave(std::span<const Operand> parts, const Operand& out, std::int64_t n) {
-  const auto address = [&](std::size_t k) {
-    return reinterpret_cast<const M*>(parts[std::min(k, parts.size() - 1)].data);
-  };
-  interleave<M, Parts>
-      <<<grid_for(n, block_threads * (pack_bytes / sizeof(M))), block_threads, 0, stream()>>>(
-          address(0), address(1), address(2), address(3), reinterpret_cast<M*>(out.data), n);
-  check_launch("concat");
+  const char* in[4];
+  for (std::size_t k = 0; k < 4; ++k) in[k] = parts[std::min(k, parts.size() - 1)].data;
+  char* to = out.data;
+  void* arguments[] = {&in[0], &in[1], &in[2], &in[3], &to, &n};
+  launch(reinterpret_cast<const void*>(&interleave<M, Parts>),
+         grid_for(n, block_threads * (pack_bytes / sizeof(M))), arguments, 0, "concat");
 }
 
 // ---- many rows ----------------------------------------------------------------------------------
@@ -81,6 +81,7 @@ struct RowsOfParts {
 template <class M>
 __global__ void __launch_bounds__(block_threads)
     join_rows(const __grid_constant__ RowsOfParts all) {
+  wait_for_earlier();
   constexpr int N = pack_bytes / int(sizeof(M)), P = RowsOfParts::granules_per_thread;
   int k = 0;
 #pragma unroll

@@ -87,15 +87,14 @@ Array scratch_array(DType dtype, const Dims& shape) {
 
 namespace {
 
-// The driver's own launch, to which the runtime comes 0.15 µs of 2.9 later on an H100; null where
-// it is not found.
-using DriverLaunch = CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                  unsigned, unsigned, CUstream, void**, void**);
+// The driver's own launch, to which the runtime comes 0.15 µs later on an H100; null where it is
+// not found.
+using DriverLaunch = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
 DriverLaunch driver_launch() {
   static const DriverLaunch found = [] {
     void* entry = nullptr;
     cudaDriverEntryPointQueryResult result;
-    if (cudaGetDriverEntryPointByVersion("cuLaunchKernel", &entry, 12000, cudaEnableDefault,
+    if (cudaGetDriverEntryPointByVersion("cuLaunchKernelEx", &entry, 12000, cudaEnableDefault,
                                          &result) != cudaSuccess) {
       cudaGetLastError();
     }
@@ -104,55 +103,71 @@ DriverLaunch driver_launch() {
   return found;
 }
 
-// The driver's name of a kernel on the current device; null where there is none.
-CUfunction driver_function(const void* kernel) {
-  struct Known {
-    const void* kernel = nullptr;
-    int device = -1;
-    cudaFunction_t function = nullptr;
-  };
+// A kernel on the current device.
+struct Known {
+  const void* kernel = nullptr;
+  int device = -1;
+  cudaFunction_t function = nullptr;  // the driver's name of it; null where there is none
+  bool waits = false;                 // as wait_for_earlier() does
+  std::size_t shared_bytes = 0;       // its own
+  bool may_have_more = false;         // beside them
+};
+Known& known(const void* kernel) {
   // A thread's first question makes the device's context the thread's own.
-  static thread_local std::array<Known, 64> all;
+  static thread_local std::array<Known, 256> all;
   const int device = properties().index;
   Known& known = all[reinterpret_cast<std::uintptr_t>(kernel) / 16 % all.size()];
   if (known.kernel != kernel || known.device != device) {
-    known = {kernel, device, nullptr};
-    if (cudaGetFuncBySymbol(&known.function, kernel) != cudaSuccess) {
+    Known found{kernel, device};
+    cudaFuncAttributes attributes;
+    if (cudaGetFuncBySymbol(&found.function, kernel) == cudaSuccess &&
+        cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess) {
+      found.waits = properties().major >= 9 && attributes.ptxVersion >= 90;
+      found.shared_bytes = attributes.sharedSizeBytes;
+    } else {
       cudaGetLastError();
-      known = {};
+      found = {};
     }
+    known = found;
   }
-  return known.function;
+  return known;
 }
 
 }  // namespace
 
 void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb) {
-  cudaFuncAttributes of;
-  check(cudaFuncGetAttributes(&of, kernel), verb);
-  if (bytes + of.sharedSizeBytes <= properties().shared_bytes_per_block) return;
-  check(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(properties().shared_bytes_opt_in - of.sharedSizeBytes)),
-      verb);
+  Known& of = known(kernel);
+  if (bytes + of.shared_bytes <= properties().shared_bytes_per_block || of.may_have_more) return;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(properties().shared_bytes_opt_in - of.shared_bytes)),
+        verb);
+  of.may_have_more = true;
 }
 
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
-            const char* verb, unsigned threads) {
+            const char* verb, dim3 threads) {
   if (shared_bytes > properties().shared_bytes_per_block) {
     allow_shared_bytes(kernel, shared_bytes, verb);
   }
-  if (const DriverLaunch by_driver = driver_launch()) {
-    const CUfunction function = driver_function(kernel);
-    if (function &&
-        by_driver(function, blocks, 1, 1, threads, 1, 1, static_cast<unsigned>(shared_bytes),
-                  stream(), arguments, nullptr) == CUDA_SUCCESS) {
-      return;
-    }
+  const Known& of = known(kernel);
+  if (const DriverLaunch by_driver = driver_launch(); by_driver && of.function) {
+    CUlaunchAttribute early{};
+    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    early.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchConfig config{};
+    config.gridDimX = blocks;
+    config.gridDimY = config.gridDimZ = 1;
+    config.blockDimX = threads.x;
+    config.blockDimY = threads.y;
+    config.blockDimZ = threads.z;
+    config.sharedMemBytes = static_cast<unsigned>(shared_bytes);
+    config.hStream = stream();
+    config.attrs = &early;
+    config.numAttrs = of.waits;
+    if (by_driver(&config, of.function, arguments, nullptr) == CUDA_SUCCESS) return;
   }
   // The runtime says what is wrong, or sets it right.
-  check(cudaLaunchKernel(kernel, dim3(blocks), dim3(threads), arguments, shared_bytes, stream()),
-        verb);
+  check(cudaLaunchKernel(kernel, dim3(blocks), threads, arguments, shared_bytes, stream()), verb);
 }
 
 Plan with_tiled_dims_last(Plan plan) {

@@ -105,8 +105,10 @@ inline unsigned grid_for(std::int64_t items, std::int64_t each) {
   return static_cast<unsigned>(std::min((items - 1) / each + 1, most));
 }
 
+// Launches a kernel that begins with wait_for_earlier(): devices that can launch it while the one
+// before ends. On an H100 that costs the host 2.1 µs; other launches cost 2.5.
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
-            const char* verb, unsigned threads = block_threads);
+            const char* verb, dim3 threads = dim3(block_threads));
 // Lets a kernel have so many bytes of shared memory beside its own, if those are more than it may
 // have unasked: all that there are, since other threads launch it, too, with other needs. launch()
 // does it for bytes that alone are more.

@@ -30,6 +30,14 @@ constexpr int resident_blocks_of(int threads, int wanted) {
   return threads * wanted > all_threads ? all_threads / threads : wanted;
 }
 
+// Waits for the kernels before this one, which may have been launched while they end: to be called
+// before any memory is read or written, by kernels that launch() is told of.
+__device__ __forceinline__ void wait_for_earlier() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 // Division by a constant: multiply and shift (Granlund and Montgomery), right for n < 2^31.
 struct Divisor {
   u32 divisor = 1, multiplier = 1, shift = 0;

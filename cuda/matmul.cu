@@ -323,6 +323,7 @@ __device__ __forceinline__ void stage(const SmallProducts& p, const SmallMatrix&
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     multiply_small(const __grid_constant__ SmallProducts p) {
+  wait_for_earlier();
   using W = sum_t<T>;
   constexpr int rows = rows_of_thread, columns = columns_of_thread<W>;
   extern __shared__ __align__(16) char memory[];

@@ -341,9 +341,7 @@ void run_pass(const Pass& p) {
     loop.output_stride = by_columns ? bytes : l.units * bytes;
   }
   void* arguments[] = {&loop};
-  check(cudaLaunchKernel(l.kernel, dim3(static_cast<unsigned>(l.blocks)), l.threads, arguments,
-                         l.shared_bytes, stream()),
-        p.verb);
+  launch(l.kernel, static_cast<unsigned>(l.blocks), arguments, l.shared_bytes, p.verb, l.threads);
 }
 
 // Every element of out becomes the reduction of nothing.

@@ -453,6 +453,7 @@ __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_blocks(sizeof(A)) +
                                                                         (sizeof(A) < 4 ? 0 : 1)))
     scan_lines(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   constexpr int E = elements_of_pack(sizeof(A));
   __shared__ __align__(16) unsigned char row_bytes[warp_size * sizeof(A)];
   A* const rows = reinterpret_cast<A*>(row_bytes);
@@ -643,6 +644,7 @@ template <class Op, class A, bool Packed>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
     pass_lines(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   using Tile = LineTile<Op, A, Packed>;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
   __shared__ __align__(16) unsigned char row_bytes[kept_lines * warp_size * sizeof(A)];
@@ -794,6 +796,7 @@ template <class Op, class A, bool Overlaps>
 __global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
                                   resident_columns(sizeof(A), Overlaps, resident_blocks(sizeof(A))))
     scan_columns(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   using Tile = ColumnTile<Op, A, Overlaps>;
   constexpr int slots = 2 * Tile::threads;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
@@ -815,6 +818,7 @@ template <class Op, class A, bool Overlaps>
 __global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
                                   resident_columns(sizeof(A), Overlaps, walking_blocks(sizeof(A))))
     walk_columns(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   using Tile = ColumnTile<Op, A, Overlaps>;
   constexpr int lines = Tile::threads >> least_column_parts_log2, slots = Tile::threads + lines;
   __shared__ __align__(16) unsigned char part_bytes[3 * slots * sizeof(A)];
@@ -868,6 +872,7 @@ __global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
 template <class Op, class A, bool Packed>
 __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_threads, resident_alone))
     scan_alone(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   constexpr int Across = pack_bytes / sizeof(A);
   constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
   constexpr int row_bits = row_log2 - packs_of_thread_log2;
@@ -995,6 +1000,7 @@ template <class Op, class A>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_blocks(sizeof(A))))
     pass_columns(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   using Tile = PassedColumnTile<Op, A>;
   constexpr int slots = block_threads + warp_size;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
@@ -1215,6 +1221,7 @@ __global__ void __launch_bounds__(BandTile<Op, A>::most_threads,
                                   resident_blocks_of(BandTile<Op, A>::most_threads,
                                                      resident_bands(sizeof(A))))
     pass_bands(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   using Tile = BandTile<Op, A>;
   extern __shared__ __align__(16) unsigned char kept_bytes[];
   auto* const kept = reinterpret_cast<typename Tile::Across*>(kept_bytes);
@@ -1529,6 +1536,7 @@ __device__ __forceinline__ RowsTile<Op, A, Packed> rows_tile(const ScanLoop& loo
 template <class Op, class A, bool Packed>
 __global__ void __launch_bounds__(rows_threads, resident_rows)
     pass_rows(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   extern __shared__ __align__(16) unsigned char row_memory[];
   if (answers_others<Op>(loop, reinterpret_cast<A*>(row_memory))) return;
   pass_tiles(loop, rows_tile<Op, A, Packed>(loop, kept_rows, row_memory));
@@ -1537,6 +1545,7 @@ __global__ void __launch_bounds__(rows_threads, resident_rows)
 template <class Op, class A, bool Packed>
 __global__ void __launch_bounds__(rows_threads, resident_rows)
     walk_rows(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   extern __shared__ __align__(16) unsigned char row_memory[];
   const auto tile = rows_tile<Op, A, Packed>(loop, 1, row_memory);
   const int lines = int(loop.rows_together) * tile.together();
@@ -1730,6 +1739,7 @@ template <class Op, class A, class From>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_narrow<Op, A>))
     scan_narrow(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   using Piece = NarrowPart<Op, A, From, false>;
   __shared__ __align__(16) char kept[warps][2][Piece::kept_bytes];
   const int warp = threadIdx.x / warp_size;
@@ -1818,6 +1828,7 @@ template <class Op, class A, class From>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_narrow<Op, A>))
     pass_narrow(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   extern __shared__ __align__(16) unsigned char kept_bytes[];
   __shared__ Whole<A> totals[NarrowTile<Op, A, From>::kept_tiles * warps];
   __shared__ Whole<A> table[most_tile_bits];
@@ -1831,6 +1842,7 @@ template <class Op, class A, class From, int Each, bool Overlaps>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, resident_narrow_walks))
     walk_narrow(const __grid_constant__ ScanLoop loop) {
+  wait_for_earlier();
   constexpr int length = Each * warps;  // of a tile
   using P = Partial<Op, A>;
   __shared__ A totals[2][warps][warp_size];

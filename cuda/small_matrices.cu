@@ -872,6 +872,7 @@ constexpr int most_threads = 1024, teams_of_a_block = 4;
 template <class Factorisation, class T, bool is_block>
 __global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_block)
     each_matrix(const __grid_constant__ SmallMatrices job) {
+  wait_for_earlier();
   extern __shared__ __align__(16) char memory[];
   const Team<is_block> team;
   const int teams = is_block ? 1 : teams_of_a_block, mine = is_block ? 0 : threadIdx.x / 32;

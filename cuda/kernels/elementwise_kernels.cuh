@@ -248,6 +248,7 @@ template <class O>
 __global__ void __launch_bounds__(pack_threads<O>,
                                   resident_blocks_of(pack_threads<O>, least_resident_packs<O>))
     packs(const __grid_constant__ Loop loop) {
+  wait_for_earlier();
   if constexpr (takes_turns<O>) {
     if (loop.is_flat) return packs_in_turns<O>(loop);
   }
@@ -298,6 +299,7 @@ __global__ void __launch_bounds__(pack_threads<O>,
 template <class O>
 __global__ void __launch_bounds__(block_threads, least_resident<O>)
     rows(const __grid_constant__ Loop loop, Divisor granules, u32 length) {
+  wait_for_earlier();
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   using R = memory_t<typename O::result>;
@@ -356,6 +358,7 @@ __device__ __forceinline__ Run<M, N> joined(Run<M, N> x, const Run<M, N>& y, int
 template <class O>
 __global__ void __launch_bounds__(block_threads)
     joined_rows(const __grid_constant__ Loop loop, Divisor length, u32 rows) {
+  wait_for_earlier();
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   using R = memory_t<typename O::result>;
@@ -424,6 +427,7 @@ __device__ __forceinline__ void store_element(const Loop& loop, int k, i32 offse
 template <class O>
 __global__ void __launch_bounds__(block_threads, least_resident<O>)
     strided(const __grid_constant__ Loop loop) {
+  wait_for_earlier();
   constexpr int E = elements_in_flight<O>, K = O::arity + 1;
   const u32 step = gridDim.x * (block_threads * E);
   for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
@@ -491,6 +495,7 @@ __device__ __forceinline__ void stage(const Loop& loop, int k, i32 origin, u32 s
 template <class O>
 __global__ void __launch_bounds__(block_threads)
     tiles(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1) {
+  wait_for_earlier();
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   constexpr int K = O::arity + 1, edge = tile_edge<O::bytes>, rows = block_threads / edge;
@@ -671,6 +676,7 @@ __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, prefetches<O> ? 4 : 5))
     pack_tiles(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1, u32 aligned,
                bool crosswise) {
+  wait_for_earlier();
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   using R = memory_t<typename O::result>;

@@ -321,6 +321,7 @@ __device__ __forceinline__ typename R::accumulator combine_sets(typename R::accu
 template <class R, int V, int T>
 __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
     rows(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int sets = reduce_lanes / (T * V);  // of lanes, one behind the other
@@ -464,6 +465,7 @@ inline constexpr bool wide_accumulators = sizeof(typename R::accumulator) == 4 *
 template <class R, int V, int T>
 __global__ void __launch_bounds__(block_threads, wide_accumulators<R> ? 3 : 1)
     narrow_rows(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int sets = reduce_lanes / (T * V);
@@ -606,6 +608,7 @@ struct ShortRows {
 template <class R, int V>
 __global__ void __launch_bounds__(short_row_threads)
     short_rows(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   const ShortRows task(loop);
@@ -670,6 +673,7 @@ __global__ void __launch_bounds__(whole_column_threads,
                                   resident_blocks_of(whole_column_threads,
                                                      whole_column_blocks<R, V>()))
     short_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int together = 16, levels = 4;
@@ -715,6 +719,7 @@ __global__ void __launch_bounds__(whole_column_threads,
                                   resident_blocks_of(whole_column_threads,
                                                      whole_column_blocks<R, V>()))
     whole_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   // Lanes at a time, and how many loads of so many are on their way.
@@ -808,6 +813,7 @@ inline constexpr bool staged_columns_fit =
 template <class R>
 __global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
     staged_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int lanes = 4, turns = R::bytes == 4 ? 4 : 3;
@@ -902,6 +908,7 @@ __global__ void __launch_bounds__(block_threads,
                                   L == 4 && R::bytes == 4 && sizeof(typename R::accumulator) == 4
                                       ? 4
                                       : 2) columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   constexpr int V = R::columns;

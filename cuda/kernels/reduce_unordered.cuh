@@ -533,6 +533,7 @@ template <class R, int V, class Lanes = typename joined_lanes<typename R::templa
 __global__ void __launch_bounds__(block_threads,
                                   sizeof(Lanes) > 64 ? 3 : unordered_row_blocks(R::bytes))
     unordered_rows(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   using Item = typename Lanes::Item;
@@ -604,6 +605,7 @@ __global__ void __launch_bounds__(block_threads,
 template <class R, int V>
 __global__ void __launch_bounds__(short_row_threads)
     unordered_short_rows(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   using Lanes = typename joined_lanes<typename R::template Lanes<V>>::type;
@@ -699,6 +701,7 @@ template <class R, int V, bool apart = false>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, unordered_blocks(V)))
     unordered_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
   using A = typename R::accumulator;
   using Lanes = typename R::template Lanes<V>;
   using Item = typename Lanes::Item;
