@@ -216,8 +216,25 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-// The last scatter that such an index keeps from writing anything.
+// The last scatter that such an index keeps from writing anything. All threads read it, so it must
+// come from the L1 cache: an L2 cache gives one word to one warp after the other.
 __device__ u64 refused;
+
+// Whether another thread of the warp claims the same place for a later position, or such a claim is
+// known already. Threads of a warp that mean one place do not all stand in line for its slot, nor
+// do those that come too late. That there are such is seen by the first one's place, which costs
+// next to nothing where places are random.
+template <class IsLate>
+__device__ __forceinline__ bool is_beaten(u64 place, i64 position, bool claims, IsLate&& is_late) {
+  const unsigned active = __activemask();
+  const int first = __ffs(static_cast<int>(active)) - 1;
+  const auto low = static_cast<u32>(place);
+  const u32 like_first = __ballot_sync(active, low == __shfl_sync(active, low, first));
+  if ((like_first & (like_first - 1)) == 0) return false;
+  const unsigned like_mine = __match_any_sync(active, claims ? place : ~u64{0});
+  const i64 other = __shfl_sync(active, position, 31 - __clz(static_cast<int>(like_mine)));
+  return claims && (other > position || is_late());
+}
 
 // Who writes where places are equal: the last position among them. Every position claims a slot,
 // and of two that meet there the one before loses, which is marked. There is a slot for each place,
@@ -243,7 +260,10 @@ struct Owners {
   __device__ __forceinline__ void claim(i64 offset, i64 position, bool claims) const {
     const u64 reach = static_cast<u64>(offset - lowest);
     const u64 place = step == 1 ? reach : reach / static_cast<u64>(step);
-    if (is_beaten(place, position, claims)) {
+    if (is_beaten(place, position, claims, [&] {
+          return kind == Slots::narrow &&
+                 __ldcg(static_cast<const u32*>(slots) + place) > left + position + 1;
+        })) {
       if (lost) lost[position] = mark;
     } else if (claims) {
       switch (kind) {
@@ -263,21 +283,6 @@ struct Owners {
   }
 
  private:
-  // Threads of a warp that mean one place do not all stand in line for its slot, nor do those that
-  // come too late. That there are such is seen by the first one's place, which costs next to
-  // nothing where places are random.
-  __device__ __forceinline__ bool is_beaten(u64 place, i64 position, bool claims) const {
-    const unsigned active = __activemask();
-    const int first = __ffs(static_cast<int>(active)) - 1;
-    const auto low = static_cast<u32>(place);
-    const u32 like_first = __ballot_sync(active, low == __shfl_sync(active, low, first));
-    if ((like_first & (like_first - 1)) == 0) return false;
-    const unsigned like_mine = __match_any_sync(active, claims ? place : ~u64{0});
-    const i64 other = __shfl_sync(active, position, 31 - __clz(static_cast<int>(like_mine)));
-    return claims && (other > position ||
-                      (kind == Slots::narrow &&
-                       __ldcg(static_cast<const u32*>(slots) + place) > left + position + 1));
-  }
   template <class Slot>
   __device__ __forceinline__ void claim_own(u64 place, i64 position) const {
     const Slot held =
@@ -724,7 +729,7 @@ __device__ __forceinline__ void claim_places(const Loop& loop, i64 n, const Owne
 template <class M, int E>
 __device__ __forceinline__ void write_places(const Loop& loop, i64 n, i64 stride,
                                              const Owners& owners, u64 operation) {
-  if (*static_cast<volatile u64*>(&refused) == operation) return;
+  if (refused == operation) return;
   const bool one_value = loop.access[2] == Access::value;
   over_elements<E>(loop, [&](u32 begin) {
     const Places<4, E> place(loop, begin);
@@ -771,33 +776,113 @@ __global__ void __launch_bounds__(block_threads, joint_blocks)
   write_places<M, 1>(loop, n, stride, owners, operation);
 }
 
-// What each place's slot says is written there. On devices that can the kernel is launched while
-// the one that claims ends, for which it waits.
-template <class M>
+// What is written to few places for each index: claims say it themselves where it is small, behind
+// the position, or the position says where it is.
+constexpr int value_bits(int itemsize, bool values) {
+  return !values ? 0 : itemsize == 1 ? 8 : 32;
+}
+template <class M, bool Values>
+struct PlaceClaims {
+  static constexpr int bits = value_bits(sizeof(M), Values);
+  using Slot = std::conditional_t<bits == 32, unsigned long long, u32>;
+  static_assert(!Values || sizeof(M) <= 4);
+
+  Slot* slots;
+  Slot left;  // by earlier operations at most
+
+  __device__ __forceinline__ Slot claim(u32 position, M x) const {
+    Slot mine = Slot(position) + 1 << bits;
+    if constexpr (Values) {
+      std::conditional_t<sizeof(M) == 1, u8, std::conditional_t<sizeof(M) == 2, u16, u32>> value;
+      memcpy(&value, &x, sizeof x);
+      mine |= value;
+    }
+    return left + mine;
+  }
+  // Of a slot that is above what was left.
+  __device__ __forceinline__ M written(Slot slot, const M* in) const {
+    if constexpr (Values) {
+      const Slot value = slot - left;
+      M x;
+      memcpy(&x, &value, sizeof x);
+      return x;
+    } else {
+      return in[slot - left - 1];
+    }
+  }
+};
+
+// Indices and what is written follow each other. The last ones come first: those before know then
+// that they are too late. Indices have 64 bits: what is done for each takes a part of the time.
+template <class M, bool Values>
 __global__ void __launch_bounds__(block_threads)
-    write_claimed(const u32* slots, u32 left, u32 n, const M* in, char* out, i64 stride,
+    claim_in_order(const i64* index, DType dtype, u32 count, u32 n, const M* in,
+                   PlaceClaims<M, Values> claims, u64 operation, u32* met) {
+  wait_for_earlier();
+  constexpr u32 nowhere = ~u32{0};
+  const u32 first = (gridDim.x - 1 - blockIdx.x) * (block_threads * each) + threadIdx.x;
+  i64 at[each] = {};
+  M x[each] = {};
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 position = first + e * block_threads;
+    if (position < count) at[e] = index[position];
+    if (Values && position < count) x[e] = in[position];
+  }
+  u32 place[each];
+  bool all = true;
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    if (at[e] < 0 && dtype == DType::int64) at[e] += n;
+    const bool is = static_cast<u64>(at[e]) < n;
+    all &= is;
+    place[e] = is && first + e * block_threads < count ? static_cast<u32>(at[e]) : nowhere;
+  }
+#pragma unroll
+  for (int e = each - 1; e >= 0; --e) {
+    const u32 position = first + e * block_threads;
+    const auto mine = claims.claim(position, x[e]);
+    const unsigned like_first =
+        __ballot_sync(whole_warp, place[e] == __shfl_sync(whole_warp, place[e], 0));
+    const auto slot = claims.slots + place[e];
+    bool is = place[e] != nowhere;
+    // Else no other thread means the first one's place.
+    if (like_first != 1) {
+      is &= !is_beaten(place[e], position, is, [&] { return __ldcg(slot) > mine; });
+    }
+    if (is) atomicMax(slot, mine);
+  }
+  if (all) return;
+  refused = operation;
+  for (int e = 0; e < each; ++e) {
+    const u32 position = first + e * block_threads;
+    if (position >= count || place[e] != nowhere) continue;
+    note_bad(reinterpret_cast<const char*>(index + position), dtype, n, operation, met);
+  }
+}
+template <class M, bool Values>
+__global__ void __launch_bounds__(block_threads)
+    write_claimed(PlaceClaims<M, Values> claims, u32 n, const M* in, char* out, i64 stride,
                   u64 operation) {
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
-  if (refused == operation) return;
-  const u32 step = gridDim.x * (block_threads * each);
-  for (u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x; begin < n; begin += step) {
-    u32 last[each];
-    M x[each];
+  wait_for_earlier();
+  const u64 none_by = refused;
+  const u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x;
+  typename PlaceClaims<M, Values>::Slot last[each];
+  M x[each];
 #pragma unroll
-    for (int e = 0; e < each; ++e) {
-      const u32 place = begin + e * block_threads;
-      last[e] = place < n ? slots[place] : left;
-    }
+  for (int e = 0; e < each; ++e) {
+    const u32 place = begin + e * block_threads;
+    last[e] = place < n ? __ldcg(claims.slots + place) : claims.left;
+  }
+  if (none_by == operation) return;
 #pragma unroll
-    for (int e = 0; e < each; ++e) {
-      if (last[e] > left) x[e] = in[last[e] - left - 1];
-    }
+  for (int e = 0; e < each; ++e) {
+    if (last[e] > claims.left) x[e] = claims.written(last[e], in);
+  }
+  char* const to = out + begin * stride;
 #pragma unroll
-    for (int e = 0; e < each; ++e) {
-      if (last[e] > left) store_item<M>(out + (begin + e * block_threads) * stride, x[e]);
-    }
+  for (int e = 0; e < each; ++e) {
+    if (last[e] > claims.left) *reinterpret_cast<M*>(to + e * block_threads * stride) = x[e];
   }
 }
 
@@ -940,6 +1025,8 @@ template <class M, class Buckets>
 __global__ void __launch_bounds__(Buckets::fill_threads)
     fill_buckets(const char* index, DType dtype, int index_bytes, u32 count, i64 n, Buckets buckets,
                  const M* in, u32* items, M* moved, u16* starts, u64 operation, u32* met) {
+  wait_for_earlier();
+  let_next_begin();  // what writes clears its slots meanwhile
   constexpr int threads = Buckets::fill_threads, warps = threads / warp_size;
   constexpr int own = int(Buckets::tile) / threads, loads = own < 8 ? own : 8;
   constexpr u32 nowhere = ~u32{0}, many = Buckets::tile / 4;
@@ -1084,9 +1171,7 @@ __global__ void __launch_bounds__(Buckets::write_threads,
   for (u32 i = threadIdx.x; i < buckets.places / 4; i += threads) {
     reinterpret_cast<uint4*>(last)[i] = {};
   }
-#if __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
+  wait_for_earlier();
   if (refused == operation) return;
   u32 item[loads], at[loads], total = 0;
   // Threads keep the items that they have for the second turn, which are seldom more.
@@ -1210,13 +1295,9 @@ struct Kept {
 // be written. One operation after the other has those that the device keeps; what is too much to
 // keep is cleared for this one.
 struct Claims {
-  Claims(std::int64_t n, const OffsetRange& range, bool marks = true) {
+  Claims(std::int64_t n, const OffsetRange& range) {
     if (range.any_order || n == 1) return;
-    struct OfDevice {
-      Kept own, shared, marks;
-    };
-    static auto* const all = new std::vector<OfDevice>(static_cast<std::size_t>(device_count()));
-    OfDevice& kept = (*all)[static_cast<std::size_t>(properties().index)];
+    OfDevice& kept = of_device();
     const auto count = static_cast<u64>(n);
     const u64 places = static_cast<u64>((range.highest - range.lowest) / range.step) + 1;
     const u64 shared = std::bit_ceil(4 * count), shared_slots = shared * ((places - 1 >> 32) + 1);
@@ -1225,7 +1306,7 @@ struct Claims {
     if (count >> 32 != 0) {
       owners.kind = Owners::Slots::wide;
       owners.slots = take(slots_, slots_, places * sizeof(u64), count, ~u64{0}, owners.left);
-    } else if (!marks || places <= few_places || places / 2 <= shared_slots) {
+    } else if (places <= few_places || places / 2 <= shared_slots) {
       owners.kind = Owners::Slots::narrow;
       owners.slots = take(kept.own, slots_, places * sizeof(u32), count, UINT32_MAX, owners.left);
     } else {
@@ -1236,15 +1317,33 @@ struct Claims {
       owners.slots = take(kept.shared, slots_, shared_slots * sizeof(u64), ~u64{0} >> (64 - bits),
                           ~u64{0}, owners.left);
     }
-    if (!marks) return;
     u64 marked;
     owners.lost = static_cast<u8*>(take(kept.marks, marks_, count, 1, UINT8_MAX, marked));
     owners.mark = static_cast<u8>(marked + 1);
   }
 
+  // A slot for each place, for claims that hold so many bits beside their position, which need no
+  // marks.
+  template <class Slot>
+  Claims(std::int64_t n, std::int64_t places, int bits, Slot*& slots, Slot& left) {
+    OfDevice& kept = of_device();
+    u64 before;
+    slots = static_cast<Slot*>(take(sizeof(Slot) == sizeof(u32) ? kept.own : kept.shared, slots_,
+                                    static_cast<u64>(places) * sizeof(Slot),
+                                    static_cast<u64>(n + 1) << bits, ~Slot{0}, before));
+    left = static_cast<Slot>(before);
+  }
+
   Owners owners;
 
  private:
+  struct OfDevice {
+    Kept own, shared, marks;
+  };
+  static OfDevice& of_device() {
+    static auto* const all = new std::vector<OfDevice>(static_cast<std::size_t>(device_count()));
+    return (*all)[static_cast<std::size_t>(properties().index)];
+  }
   // Of more, claims are made faster in shared slots, which the cache holds.
   static constexpr u64 few_places = u64{1} << 22;
 
@@ -1287,57 +1386,69 @@ struct Indexed {
   Operand position;
 };
 
-// A launch while the kernel before ends, for which this one waits where devices can do so.
-template <class... Parameters, class... Arguments>
-void launch_early(void (*kernel)(Parameters...), unsigned blocks, unsigned threads,
-                  std::size_t shared_bytes, Arguments... arguments) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = blocks;
-  config.blockDim = threads;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream();
-  config.attrs = &early;
-  cudaFuncAttributes attributes;
-  check(cudaFuncGetAttributes(&attributes, kernel), "scatter");
-  config.numAttrs = attributes.ptxVersion >= 90;  // else it would not wait
-  check(cudaLaunchKernelEx(&config, kernel, arguments...), "scatter");
-}
-
 // Whether so many indices are few enough for scatter_at().
 bool are_few(std::int64_t count) {
   return count <= std::int64_t{properties().multiprocessors} * (joint_blocks * block_threads);
 }
 
 // An assignment to few places for each index: what is written is told by their slots, which are
-// gone over in their order.
+// gone over in their order. `best`: only where no other way is as fast.
 bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
-                  const Operand& out) {
+                  const Operand& out, bool best) {
+  constexpr std::int64_t mebi = std::int64_t{1} << 20;
   const std::int64_t count = index.layout->size;
-  if (in.host_scalar || are_few(count) || count > most_counted || n > 8 * count ||
-      static_cast<std::size_t>(n) * sizeof(u32) > properties().l2_bytes) {
+  const auto l2 = static_cast<std::int64_t>(properties().l2_bytes);
+  if (in.host_scalar || are_few(count) || count > most_counted || n > 8 * count || n > l2 / 4 ||
+      (best && n > mebi && count > mebi)) {
     return false;
   }
-  const Indexed indexed(index);
-  Source source(in, index.layout->shape, out.dtype);
-  const char* const from = source.in_order();
-  const Operand* const all[] = {&indexed.places, &indexed.position};
-  const std::lock_guard lock(scatters());
-  const Claims claims(count, {0, n - 1, 1}, false);
-  const Owners& owners = claims.owners;
-  const u64 operation = next_operation();
-  launch_over<1>(reinterpret_cast<const void*>(&claim_at<1>), indexed.plan(), all, "scatter", n,
-                 owners, operation, bad_index_met());
-  dispatch_item(itemsize(out.dtype), [&](auto item) {
+  return dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);
-    launch_early(&write_claimed<M>, grid_for(n, block_threads * each), block_threads, 0,
-                 static_cast<const u32*>(owners.slots), static_cast<u32>(owners.left),
-                 static_cast<u32>(n), reinterpret_cast<const M*>(from), out.data,
-                 i64{stride * std::int64_t{sizeof(M)}}, operation);
+    if (!is_aligned_to(out.data, alignof(M))) return false;
+    const auto run = [&](auto values) {
+      constexpr bool Values = decltype(values)::value;
+      using Some = PlaceClaims<M, Values>;
+      Array packed;
+      Operand places = index;
+      if (index.dtype != DType::int64 && index.dtype != DType::uint64) {
+        packed = scratch_array(DType::int64, index.layout->shape);
+        copy(index, packed);
+        places = packed;
+      } else {
+        places = in_one_piece(index, packed);
+      }
+      Source source(in, index.layout->shape, out.dtype);
+      const char *from = source.in_order(), *index_data = places.data;
+      const std::lock_guard lock(scatters());
+      Some claims;
+      const Claims memory(count, n, Some::bits, claims.slots, claims.left);
+      u64 operation = next_operation();
+      DType dtype = places.dtype;
+      auto indices = static_cast<u32>(count), all = static_cast<u32>(n);
+      i64 step = stride * std::int64_t{sizeof(M)};
+      u32* met = bad_index_met();
+      char* to = out.data;
+      void* claiming[] = {&index_data, &dtype, &indices, &all, &from, &claims, &operation, &met};
+      launch(reinterpret_cast<const void*>(&claim_in_order<M, Values>),
+             static_cast<unsigned>((count - 1) / (block_threads * each) + 1), claiming, 0,
+             "scatter");
+      void* writing[] = {&claims, &all, &from, &to, &step, &operation};
+      launch(reinterpret_cast<const void*>(&write_claimed<M, Values>),
+             static_cast<unsigned>((n - 1) / (block_threads * each) + 1), writing, 0, "scatter");
+      return true;
+    };
+    // Slots of which a third of the cache has room are gone over faster than values are gathered.
+    if constexpr (sizeof(M) <= 4) {
+      using Some = PlaceClaims<M, true>;
+      constexpr int position_bits = 8 * int(sizeof(typename Some::Slot)) - Some::bits;
+      if (n * std::int64_t{sizeof(typename Some::Slot)} <= l2 / 3 &&
+          count + 1 < std::int64_t{1} << position_bits) {
+        return run(std::true_type());
+      }
+    }
+    if (best && (sizeof(M) != 8 || n > 2 * mebi)) return false;
+    return run(std::false_type());
   });
-  return true;
 }
 
 // An assignment by many indices, or offsets: what means the same part of the places is brought
@@ -1349,7 +1460,7 @@ bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, 
   constexpr std::size_t other_shared_bytes = 6144;
   using Some = Buckets<TileBits>;
   const std::int64_t count = index.layout->size;
-  const Some buckets(n, count * itemsize(out.dtype));
+  Some buckets(n, count * itemsize(out.dtype));
   const std::size_t fill_bytes = (buckets.count() + Some::tile) * sizeof(u32);
   const std::size_t write_bytes = buckets.places * sizeof(u32);
   if (std::max(fill_bytes, write_bytes) + other_shared_bytes > properties().shared_bytes_opt_in) {
@@ -1360,30 +1471,36 @@ bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, 
   Source source(in, index.layout->shape, out.dtype);
   const char* const from = source.in_order();
   const auto items = static_cast<std::size_t>(count);
-  const auto tiles = static_cast<unsigned>((items - 1 >> TileBits) + 1);
+  auto tiles = static_cast<u32>((items - 1 >> TileBits) + 1);
+  i64 places_of = n;
   const Scratch order(items * sizeof(u32));
   const Scratch starts(tiles * (buckets.count() + std::size_t{1}) * sizeof(u16));
   const std::lock_guard lock(scatters());
-  const u64 operation = next_operation();
+  u64 operation = next_operation();
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);
     const M* values = reinterpret_cast<const M*>(from);
     std::optional<Scratch> moved;
     if (Some::move(sizeof(M))) moved.emplace(items * sizeof(M));
-    const auto fill = &fill_buckets<M, Some>;
-    const auto write = &write_buckets<M, Some>;
-    allow_shared_bytes(reinterpret_cast<const void*>(fill), fill_bytes, "scatter");
-    allow_shared_bytes(reinterpret_cast<const void*>(write), write_bytes, "scatter");
-    fill<<<tiles, Some::fill_threads, fill_bytes, stream()>>>(
-        places.data, places.dtype, itemsize(places.dtype), static_cast<u32>(count), n, buckets,
-        values, order.as<u32>(), moved ? moved->as<M>() : nullptr, starts.as<u16>(), operation,
-        met);
-    check_launch("scatter");
-    if (moved) values = moved->as<M>();
-    launch_early(write, buckets.count(), Some::write_threads, write_bytes,
-                 static_cast<const u32*>(order.as<u32>()), values,
-                 static_cast<const u16*>(starts.as<u16>()), tiles, buckets, out.data,
-                 i64{stride * std::int64_t{sizeof(M)}}, operation);
+    const auto fill = reinterpret_cast<const void*>(&fill_buckets<M, Some>);
+    const auto write = reinterpret_cast<const void*>(&write_buckets<M, Some>);
+    allow_shared_bytes(fill, fill_bytes, "scatter");
+    allow_shared_bytes(write, write_bytes, "scatter");
+    const char* index_data = places.data;
+    DType dtype = places.dtype;
+    int index_bytes = itemsize(dtype);
+    auto indices = static_cast<u32>(count);
+    u32* items_at = order.as<u32>();
+    M* moved_to = moved ? moved->as<M>() : nullptr;
+    u16* starts_at = starts.as<u16>();
+    void* filling[] = {&index_data, &dtype,    &index_bytes, &indices,   &places_of, &buckets,
+                       &values,     &items_at, &moved_to,    &starts_at, &operation, &met};
+    launch(fill, tiles, filling, fill_bytes, "scatter", Some::fill_threads);
+    if (moved) values = moved_to;
+    char* to = out.data;
+    i64 step = stride * std::int64_t{sizeof(M)};
+    void* writing[] = {&items_at, &values, &starts_at, &tiles, &buckets, &to, &step, &operation};
+    launch(write, buckets.count(), writing, write_bytes, "scatter", Some::write_threads);
   });
   return true;
 }
@@ -1462,8 +1579,9 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                      const Operand& out) {
   const std::int64_t count = index.layout->size;
-  if (count == 0 || put_in_buckets(in, index, n, stride, out, bad_index_met()) ||
-      put_in_order(in, index, n, stride, out) || put_sorted(in, index, n, stride, out)) {
+  if (count == 0 || put_in_order(in, index, n, stride, out, true) ||
+      put_in_buckets(in, index, n, stride, out, bad_index_met()) ||
+      put_in_order(in, index, n, stride, out, false) || put_sorted(in, index, n, stride, out)) {
     return;
   }
   const Indexed indexed(index);

@@ -38,6 +38,13 @@ __device__ __forceinline__ void wait_for_earlier() {
 #endif
 }
 
+// Lets the next kernel be launched; it waits for this one before it reads or writes memory.
+__device__ __forceinline__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 // Division by a constant: multiply and shift (Granlund and Montgomery), right for n < 2^31.
 struct Divisor {
   u32 divisor = 1, multiplier = 1, shift = 0;

@@ -70,10 +70,15 @@ void check_joins(int rounds);
 void check_rows(int rounds);
 void check_transposed(int rounds);
 void check_ranges(int rounds);
+// Apart, so that racecheck ends with the others in good time.
+void check_long_lines(int rounds);
 void check_reductions(int rounds);
 void check_scans(int rounds);
 void check_scan_order(int rounds);
 void check_indexing(int rounds);
+void check_columns(int rounds);
+void check_winners(int rounds);
+void check_long_masks(int rounds);
 void check_assignments(int rounds);
 void check_sorts(int rounds);
 void check_products(int rounds);

@@ -64,6 +64,8 @@ Element converted(std::int64_t number, DType dtype) {
   });
   return e;
 }
+}  // namespace
+
 // The same picks of each of many rows, which come through shared memory: rows of whole packs and of
 // others, short and long ones, with gaps, and with an index out of bounds.
 void check_columns(int rounds) {
@@ -190,8 +192,6 @@ void check_winners(int rounds) {
     expect_same(target, "the last of equal places, very many times");
   }
 }
-
-}  // namespace
 
 void check_scans(int rounds) {
   for (int round = 0; round < 60 * rounds; ++round) {
@@ -415,8 +415,6 @@ void check_indexing(int rounds) {
     cuda::scatter_indexed(others.on_device(), offsets.on_device(), n, 1, device_out);
     expect_same(target, "scatter_indexed among many places");
   }
-  check_columns(rounds);
-  check_winners(rounds);
 
   for (int round = 0; round < 40 * rounds; ++round) {
     const DType dtype = compute_dtype(some_dtype());
@@ -453,7 +451,10 @@ void check_indexing(int rounds) {
     cuda::compress(in.on_device(), mask.on_device(), out.on_device());
     expect_same(out, "compress of " + text(in.layout));
   }
-  // More tiles than a block has threads.
+}
+
+// More tiles than a block has threads.
+void check_long_masks(int) {
   const View mask = random_view(DType::bool_, {9000001}, {false, true}, Values::sparse);
   const std::int64_t count = cpu::count_nonzero(mask.on_host());
   expect(count == cuda::count_nonzero(mask.on_device()), "count_nonzero of a long mask");
@@ -474,20 +475,31 @@ void check_assignments(int rounds) {
     DType dtype;
     std::int64_t many, n;
     Order order = Order::none;
+    DType index = DType::int64;
   };
   constexpr std::int64_t mebi = std::int64_t{1} << 20;
   std::vector<Case> cases;
   for (const DType dtype :
        {DType::int8, DType::int16, DType::float32, DType::float64, DType::complex128}) {
     cases.push_back({dtype, mebi + 12345, 2 * mebi + 77});
+    cases.push_back({dtype, mebi / 2 + 77, 6 * mebi});
+    cases.push_back({dtype, 100003, 300007, Order::none, DType::int32});
+    if (rounds == 0) continue;
     cases.push_back({dtype, mebi / 2 + 77, mebi});
+    cases.push_back({dtype, 3 * mebi, mebi - 9});
   }
   for (const Order order :
        {Order::ascending, Order::one_place, Order::some_places, Order::one_run}) {
+    if (rounds == 0) break;
     cases.push_back({DType::int16, mebi + 12345, 3 * mebi, order});
     cases.push_back({DType::float32, mebi - 5, 2 * mebi, order});
+    cases.push_back({DType::float32, mebi - 5, 3 * mebi, order});
+    cases.push_back({DType::int8, mebi, 2 * mebi, order});
+    cases.push_back({DType::float64, mebi / 2, mebi, order});
   }
   if (rounds > 0) {
+    // So many that slots have no room for the positions of one more.
+    for (int i = 0; i < 6; ++i) cases.push_back({DType::uint8, mebi, mebi});
     cases.push_back({DType::float64, 4 * mebi + 3, 9 * mebi});
     cases.push_back({DType::int8, 4 * mebi + 3, mebi + 1});
     cases.push_back({DType::int8, 9 * mebi, 2 * mebi});
@@ -496,8 +508,8 @@ void check_assignments(int rounds) {
     cases.push_back({DType::int8, 2 * mebi, 128 * mebi});
     cases.push_back({DType::int8, 2 * mebi, 128 * mebi + 9});
   }
-  for (const auto& [dtype, many, n, order] : cases) {
-    View index = random_view(DType::int64, {many}, {false, true}, Values::any);
+  for (const auto& [dtype, many, n, order, index_dtype] : cases) {
+    View index = random_view(index_dtype, {many}, {false, true}, Values::any);
     std::vector<std::int64_t> places(std::size_t(index.elements), 0);
     for (std::int64_t& place : places) {
       place = order == Order::one_place     ? n - 1
@@ -506,8 +518,15 @@ void check_assignments(int rounds) {
                                             : random_integer(0, n - 1);
     }
     if (order == Order::ascending) std::sort(places.begin(), places.end());
-    std::memcpy(index.host.data(), places.data(), index.host.size());
+    if (index_dtype == DType::int32) {
+      std::copy(places.begin(), places.end(), reinterpret_cast<std::int32_t*>(index.host.data()));
+    } else {
+      std::memcpy(index.host.data(), places.data(), index.host.size());
+    }
     upload(index);
+    Operand host_index = index.on_host();
+    host_index.data = reinterpret_cast<char*>(places.data() + index.layout.offset);
+    host_index.dtype = DType::int64;
     const View given = random_view(dtype, {many}, {false, true}, Values::unit);
     View target;
     target.dtype = dtype;
@@ -519,15 +538,16 @@ void check_assignments(int rounds) {
     const Layout scalar = Layout::contiguous({});
     Operand host_out = target.on_host(), device_out = target.on_device();
     host_out.layout = device_out.layout = &scalar;
-    cpu::scatter(given.on_host(), index.on_host(), host_out);
+    cpu::scatter(given.on_host(), host_index, host_out);
     cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
     std::ostringstream what;
     what << many << " indices to " << n << " places, " << words[static_cast<int>(order)] << ", "
          << dtype;
     expect_same(target, what.str());
+    if (index_dtype != DType::int64) continue;
     // As offsets, of which a wrong one, which somebody else has told of, keeps all from writing.
     const View others = random_view(dtype, {many}, {false, true}, Values::unit);
-    cpu::scatter(others.on_host(), index.on_host(), host_out);
+    cpu::scatter(others.on_host(), host_index, host_out);
     cuda::scatter(others.on_device(), index.on_device(), {0, n - 1, 1}, device_out);
     const std::int64_t wrong = INT64_MIN;
     std::memcpy(index.on_host().data + random_integer(0, many - 1) * 8, &wrong, sizeof wrong);

@@ -34,9 +34,13 @@ int main(int argc, char** argv) {
       run("elementwise", check_elementwise);
       run("ranges", check_ranges);
       run("reductions", check_reductions);
+      run("long lines", check_long_lines);
       run("scans", check_scans);
       run("scan order", check_scan_order);
       run("indexing", check_indexing);
+      run("columns", check_columns);
+      run("winners", check_winners);
+      run("long masks", check_long_masks);
       run("assignments", check_assignments);
       run("sorts", check_sorts);
       run("products", check_products);
