@@ -1026,7 +1026,7 @@ class Strips {
       const std::int64_t end = std::min(grid_.count, b + per_chunk);
       GridPlace place(plan_, grid_, b);
       // Those of two strips: a piece's and the next one's, which is often of the same strip.
-      std::int64_t offsets[2][most_streamed_columns + line_bytes];
+      std::int64_t offsets[2][streamed_columns(1) + 2 * line_bytes];
       std::int64_t listed = -1;
       int list = 0;
       const auto columns = [&] {
@@ -1037,6 +1037,7 @@ class Strips {
         }
         return StripColumns{in + place.offset(in_strides_), offsets[list], place.sizes[inner_]};
       };
+      char* const scratch = thread_scratch<5>(streamed_scratch);
       StripColumns here = columns();
       for (; b < end; ++b) {
         const std::int64_t before = place.start[inner_], rows = place.sizes[tile];
@@ -1044,7 +1045,7 @@ class Strips {
         char* const to = out + place.offset(out_strides_);
         if (b + 1 < end) place.next();
         const StripColumns next = columns();
-        kernel({here, to, out_strides_[tile], rows, before == 0, beyond, next});
+        kernel({here, to, out_strides_[tile], rows, before == 0, beyond, next, scratch});
         here = next;
       }
       kernels().stream_fence();
@@ -1072,19 +1073,12 @@ class Strips {
   }
 
   Dims lengths() const {
-    // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with
-    // 64 of them, for caches and prefetchers lose their places; bytes, of which a line has 64, need
-    // them. Where the output's do not begin at lines, those of another line are read as well. Short
-    // rows of the output, though, are written whole: bytes go two to four times as fast so. Rows so
-    // far apart that they share a few sets of an L2 would drive each other out, and what is asked
-    // for ahead of them: half as many as it holds, or as few as fill a line.
-    const bool at_lines = out_strides_[plan_.tile_dim] % line_bytes == 0;
+    // Short rows of the output are written whole, longer ones in pieces of about the same length.
     const std::int64_t columns = plan_.size[inner_], least = line_bytes / itemsize_;
-    std::int64_t strip = std::max<std::int64_t>(least, at_lines ? 32 : 48);
-    if (columns <= most_streamed_columns + least) strip = columns;
-    if (columns_.back() != 0) {
-      const std::int64_t held = second_cache_lines(columns_.back()) / 2;
-      strip = std::min(strip, std::max(least, held - held % least));
+    std::int64_t strip = columns;
+    if (const int most = streamed_columns(itemsize_); columns > most + least) {
+      const std::int64_t pieces = (columns - 1) / most + 1;
+      strip = ((columns - 1) / pieces / least + 1) * least;
     }
     Dims length(plan_.ndim(), 1);
     length[inner_] = std::min(strip, columns);

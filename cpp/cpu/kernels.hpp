@@ -67,11 +67,19 @@ struct StreamTransposeJob {
   bool first;
   std::int64_t beyond;
   StripColumns next;
+  char* scratch;  // streamed_scratch bytes, aligned to a line
 };
 using StreamTransposeKernel = void (*)(const StreamTransposeJob& job);
-// Columns of one piece, but for those beyond or a line's more of a short row: so many rows of the
-// input are read side by side.
-inline constexpr int most_streamed_columns = 64;
+// Columns of one piece, but for those beyond or a line's more of a short row, and how many rows of
+// them are transposed in an L2 before they are written: pieces of 512 bytes are read and of up to
+// 1024 written, which memory does almost as fast as a whole array.
+constexpr int streamed_columns(int itemsize) {
+  return itemsize < 4 ? 256 : 1024 / itemsize;
+}
+constexpr int streamed_rows(int itemsize) {
+  return itemsize < 2 ? 256 : 512 / itemsize;
+}
+inline constexpr std::int64_t streamed_scratch = 256 * 704;
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }

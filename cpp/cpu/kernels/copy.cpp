@@ -401,7 +401,7 @@ struct ListedColumns {
   const char* in;
   const i64* offset;
   ARRAYX_HD const char* operator[](i64 c) const { return in + offset[c]; }
-  ARRAYX_HD ListedColumns from(i64 c) const { return {in, offset + c}; }
+  ARRAYX_HD ListedColumns from(i64 c, i64 bytes = 0) const { return {in + bytes, offset + c}; }
 };
 
 // A square of n × n items.
@@ -1043,82 +1043,97 @@ void stream_fence() {
 #endif
 }
 
-// How far ahead of a transpose its input is fetched: it reads memory two to three times as fast as
-// with the hardware's prefetching alone, which follows some 16 rows.
-inline constexpr i64 fetch_ahead = 128;
+// Columns of a batch of rows that are transposed together: as many as a square has, `count` items
+// of each from `first` on.
+struct Batch {
+  ListedColumns in;
+  i64 columns, bytes;  // of a column
 
-// `rows` transposed rows of any number of columns: the last square covers again what others have
-// written. More rows than a square has are those of a strip.
+  ARRAYX_HD i64 lines() const { return columns * (bytes / line_bytes + 1); }
+  // Asks for `n` of its lines, those of one column after the other, from the i-th on.
+  ARRAYX_HD void fetch(i64 i, i64 n) const {
+    const i64 each = bytes / line_bytes + 1;
+    const i64 end = std::min(i + n, columns * each);
+    for (; i < end; ++i) {
+      const i64 at = i % each * line_bytes;
+      __builtin_prefetch(in[i / each] + std::min(at, bytes - 1));
+    }
+  }
+};
+
+// `rows` transposed rows of square_side or fewer columns, while those of `next` are fetched.
 template <class T>
-ARRAYX_HD void transpose_rows(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns) {
-  constexpr i64 size = sizeof(T), n = square_side<T>;
-  if (rows < n || columns < n) {
+ARRAYX_HD void transpose_batch(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns,
+                               const Batch& next) {
+  constexpr i64 n = square_side<T>, size = sizeof(T);
+  if (columns < n || rows < n) {
+    next.fetch(0, next.lines());
     for (i64 c = 0; c < columns; ++c) {
       copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
     }
     return;
   }
-  const i64 whole = columns / n * n, last = columns - n;
-  transpose_strip<T>(in, out, out_row, rows, whole);
-  if (whole != columns) transpose_strip<T>(in.from(last), out + last * size, out_row, rows, n);
+  i64 r = 0, fetched = 0;
+  for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
+    const i64 due = next.lines() * (r + step) / rows;
+    next.fetch(fetched, due - fetched);
+    fetched = due;
+    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, step, n);
+  }
+  // The last square covers again what others have written.
+  if (r < rows)
+    transpose_strip<T>(in.from(0, (rows - n) * size), out + (rows - n) * out_row, out_row, n, n);
 }
 
 template <class T>
 void stream_transpose(const StreamTransposeJob& job) {
   constexpr i64 size = sizeof(T), n = square_side<T>, line = line_bytes / size;
-  constexpr i64 most_rows = strip_rows<T>;
   const i64 out_row = job.out_row, rows = job.rows;
   const i64 columns = job.columns.count, beyond = job.beyond;
-  const bool aligned =
-      to_next_line(job.out) == 0 && out_row % line_bytes == 0 && columns % line == 0;
   // Rows that start anywhere in a line: each writes the lines that start among its columns and
   // reads the last one's end from the columns beyond.
+  const bool aligned =
+      to_next_line(job.out) == 0 && out_row % line_bytes == 0 && columns % line == 0;
   const i64 available = aligned ? columns : columns + std::min(beyond, line);
-  alignas(64) char block[most_rows * (most_streamed_columns + line) * size];
-  // Rows that follow each other in memory are written as one.
+  // Rows that follow each other in memory are written as one. Others lie a few lines further apart
+  // than they are long, lest those of a square share a set of the L1.
   const bool as_one = out_row == columns * size && job.first && beyond == 0;
-  const i64 pitch =
-      as_one ? columns * size : (available * size + line_bytes - 1) / line_bytes * line_bytes;
-  for (i64 r = 0, step; r < rows; r += step) {
-    step = next_rows<T>(rows - r);
-    const bool whole = step != 0;
-    if (!whole) step = rows - r;
-    // Rows left over come with others before them, unless they are few.
-    const i64 again = !whole && rows >= n && step > n / 4 ? n - step : 0;
-    const ListedColumns in{job.columns.in + (r - again) * size, job.columns.offset};
-    char* q = job.out + r * out_row;
-    if (r * size % line_bytes == 0) {
-      const i64 ahead = r * size + fetch_ahead;
-      const bool here = ahead < rows * size;
-      const StripColumns& from = here ? job.columns : job.next;
-      const char* const f = from.in + (here ? ahead : ahead - rows * size);
-      for (i64 c = 0; c < from.count; ++c) __builtin_prefetch(f + from.offset[c], 0, 2);
+  const i64 pitch = as_one ? columns * size : (available * size / line_bytes + 2) * line_bytes;
+  const i64 batches = (rows - 1) / streamed_rows(size) + 1;
+  const i64 most = ((rows - 1) / batches / line + 1) * line;
+  char* const made = job.scratch;
+  for (i64 r = 0, count; r < rows; r += count) {
+    count = std::min(most, rows - r);
+    const auto batch = [&](const StripColumns& from, i64 c, i64 first, i64 items) {
+      return Batch{
+          {from.in + first * size, from.offset + c}, std::min(n, available - c), items * size};
+    };
+    for (i64 c = 0; c < available; c += n) {
+      // The last squares cover again what others have written.
+      const i64 at = available < n ? 0 : std::min(c, available - n),
+                after = std::min(c + n, available);
+      transpose_batch<T>({job.columns.in + r * size, job.columns.offset + at}, made + at * size,
+                         pitch, count, std::min(n, available), batch(job.columns, after, r, count));
     }
-    if (aligned && n == line && whole) {
-      for (i64 c = 0; c < columns; c += n) {
-        transpose_square<T, true>(in.from(c), q + c * size, out_row);
-      }
-    } else if (aligned && whole) {
-      for (i64 c = 0; c < columns; c += line) {
-        transpose_strip<T>(in.from(c), block, line_bytes, step, line);
-        for (i64 i = 0; i < step; ++i) {
-          copy_vectors<true>(block + i * line_bytes, q + i * out_row + c * size, 0, line_bytes);
-        }
-      }
-    } else {
-      transpose_rows<T>(in, block, pitch, step + again, available);
-      const char* made = block + again * pitch;
-      if (as_one) {
-        stream(made, q, step * pitch, nullptr);
-        continue;
-      }
-      for (i64 i = 0; i < step; ++i) {
-        char* to = q + i * out_row;
-        const i64 skip = job.first ? 0 : to_next_line(to);
-        i64 end = columns * size + (beyond > 0 ? to_next_line(to + columns * size) : 0);
-        end = std::min(end, available * size);
-        if (skip < end) stream(made + i * pitch + skip, to + skip, end - skip, nullptr);
-      }
+    // What is read next is fetched while this is written.
+    const i64 left = rows - r - count;
+    const Batch next = left > 0 ? batch(job.columns, 0, r + count, std::min(most, left))
+                                : batch(job.next, 0, 0, std::min(most, rows));
+    char* const q = job.out + r * out_row;
+    if (as_one) {
+      next.fetch(0, next.lines());
+      stream(made, q, count * pitch, nullptr);
+      continue;
+    }
+    for (i64 i = 0, fetched = 0; i < count; ++i) {
+      const i64 due = next.lines() * (i + 1) / count;
+      next.fetch(fetched, due - fetched);
+      fetched = due;
+      char* const to = q + i * out_row;
+      const i64 skip = job.first ? 0 : to_next_line(to);
+      i64 end = columns * size + (beyond > 0 ? to_next_line(to + columns * size) : 0);
+      end = std::min(end, available * size);
+      if (skip < end) stream(made + i * pitch + skip, to + skip, end - skip, nullptr);
     }
   }
 }

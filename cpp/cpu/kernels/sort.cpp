@@ -3,6 +3,7 @@
 // number of keys alone, so nothing waits for a branch that went the other way; nor does the cut of
 // a long line at a pivot.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -471,63 +472,113 @@ void short_sort(const void* in, void* out, std::int64_t n) {
 
 // ---- two parts of a line ------------------------------------------------------------------------
 
+#if defined(__AVX2__)
+// One vector of keys: which are below a pivot, a bit each, and those with their bits set in front.
 #if defined(__AVX512F__)
+template <class K>
+struct Cut {
+  static constexpr bool wide = sizeof(K) == 8;
+  static constexpr int lanes = 64 / sizeof(K);
+  const __m512i pivot;
+
+  explicit Cut(std::uint64_t at)
+      : pivot(wide ? _mm512_set1_epi64(static_cast<i64>(at))
+                   : _mm512_set1_epi32(static_cast<int>(at))) {}
+  unsigned below(KeyVec<K> x) const {
+    const auto v = std::bit_cast<__m512i>(x.v);
+    if constexpr (wide) return _mm512_cmplt_epu64_mask(v, pivot);
+    return _mm512_cmplt_epu32_mask(v, pivot);
+  }
+  static KeyVec<K> in_front(unsigned mask, KeyVec<K> x) {
+    const auto v = std::bit_cast<__m512i>(x.v);
+    return KeyVec<K>(std::bit_cast<typename KeyVec<K>::native>(
+        wide ? _mm512_maskz_compress_epi64(static_cast<__mmask8>(mask), v)
+             : _mm512_maskz_compress_epi32(static_cast<__mmask16>(mask), v)));
+  }
+};
+#else
+// For each mask the words of the items whose bits are set, one after the other, as bytes.
+template <int lanes>
+inline constexpr auto words_in_front = [] {
+  std::array<std::uint64_t, std::size_t{1} << lanes> words{};
+  constexpr unsigned each = 8 / lanes;
+  for (unsigned mask = 0; mask < words.size(); ++mask) {
+    unsigned shift = 0;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      for (unsigned w = 0; w < each && (mask >> lane & 1) != 0; ++w, shift += 8) {
+        words[mask] |= std::uint64_t{each * lane + w} << shift;
+      }
+    }
+  }
+  return words;
+}();
+
+template <class K>
+struct Cut {
+  static constexpr int lanes = 32 / sizeof(K);
+  const SignedVec<K> pivot;  // whose comparison AVX2 has
+
+  explicit Cut(std::uint64_t at) : pivot(std::make_signed_t<K>(K(at) ^ top_bit<K>)) {}
+  unsigned below(KeyVec<K> x) const {
+    const auto mask = as_signed<K>(x ^ KeyVec<K>(top_bit<K>)) < pivot;
+    if constexpr (sizeof(K) == 8) {
+      return static_cast<unsigned>(_mm256_movemask_pd(std::bit_cast<__m256d>(mask.v)));
+    } else {
+      return static_cast<unsigned>(_mm256_movemask_ps(std::bit_cast<__m256>(mask.v)));
+    }
+  }
+  static KeyVec<K> in_front(unsigned mask, KeyVec<K> x) {
+    const __m128i words = _mm_cvtsi64_si128(static_cast<i64>(words_in_front<lanes>[mask]));
+    const __m256i v =
+        _mm256_permutevar8x32_epi32(std::bit_cast<__m256i>(x.v), _mm256_cvtepu8_epi32(words));
+    return KeyVec<K>(std::bit_cast<typename KeyVec<K>::native>(v));
+  }
+};
+#endif
+
 template <class K>
 std::int64_t partition(const void* in, void* less, void* others, std::int64_t n,
                        std::uint64_t pivot) {
-  constexpr bool wide = sizeof(K) == 8;
-  constexpr int lanes = 64 / sizeof(K);
-  using Bits = std::conditional_t<wide, __mmask8, __mmask16>;
-  const __m512i all = wide ? _mm512_set1_epi64(static_cast<i64>(pivot))
-                           : _mm512_set1_epi32(static_cast<int>(pivot));
-  const auto below = [all](__m512i x) -> Bits {
-    if constexpr (wide) return _mm512_cmplt_epu64_mask(x, all);
-    return _mm512_cmplt_epu32_mask(x, all);
-  };
-  const auto in_front = [](Bits mask, __m512i x) {
-    return wide ? _mm512_maskz_compress_epi64(static_cast<__mmask8>(mask), x)
-                : _mm512_maskz_compress_epi32(mask, x);
-  };
-  const K* from = static_cast<const K*>(in);
-  const K* const end = from + n;
-  K *low = static_cast<K*>(less), *high = static_cast<K*>(others);
-  const auto put = [&](__m512i x) {
-    const Bits mask = below(x);
-    const auto count = static_cast<unsigned>(std::popcount(static_cast<unsigned>(mask)));
-    _mm512_storeu_si512(low, in_front(mask, x));
-    _mm512_storeu_si512(high, in_front(static_cast<Bits>(_knot_mask16(mask)), x));
-    low += count;
-    high += lanes - count;
+  using V = KeyVec<K>;
+  using Cutting = Cut<K>;
+  constexpr i64 lanes = Cutting::lanes, size = sizeof(K);
+  constexpr unsigned all = (1U << lanes) - 1;
+  const Cutting cut(pivot);
+  const char* from = static_cast<const char*>(in);
+  const char* const end = from + n * size;
+  char *low = static_cast<char*>(less), *high = static_cast<char*>(others);
+  const auto put = [&](V x) {
+    const unsigned mask = cut.below(x);
+    const i64 count = std::popcount(mask);
+    cut.in_front(mask, x).store(low);
+    cut.in_front(mask ^ all, x).store(high);
+    low += count * size;
+    high += (lanes - count) * size;
     // Stores do not make the processor fetch what lies ahead; without this a cut takes twice as
     // long.
-    __builtin_prefetch(reinterpret_cast<const char*>(low) + 1024);
-    __builtin_prefetch(reinterpret_cast<const char*>(high) + 1024);
+    __builtin_prefetch(low + 1024);
+    __builtin_prefetch(high + 1024);
   };
   // What a whole vector writes too much is behind nothing that has not been read. Several are read
   // before any is written, since a read waits for the writes ahead of it to know where they go.
   constexpr int together = 8;
-  for (; end - from >= together * lanes; from += together * lanes) {
-    __m512i x[together];
+  for (; end - from >= together * i64(sizeof(V)); from += together * sizeof(V)) {
+    V x[together];
     ARRAYX_UNROLL
-    for (int i = 0; i < together; ++i) x[i] = _mm512_loadu_si512(from + i * lanes);
+    for (int i = 0; i < together; ++i) x[i] = V::load(from + i * sizeof(V));
     ARRAYX_UNROLL
     for (int i = 0; i < together; ++i) put(x[i]);
   }
-  for (; end - from >= lanes; from += lanes) put(_mm512_loadu_si512(from));
-  if (const int rest = static_cast<int>(end - from); rest > 0) {
-    using V = KeyVec<K>;
-    const __m512i x = std::bit_cast<__m512i>(V::load_first(from, rest).v);
-    const auto valid = static_cast<Bits>((1U << rest) - 1);
-    const auto mask = static_cast<Bits>(below(x) & valid);
-    const int count = std::popcount(static_cast<unsigned>(mask));
-    const auto store = [](__m512i front, K* to, int n) {
-      V(std::bit_cast<typename V::native>(front)).store_first(to, n);
-    };
-    store(in_front(mask, x), low, count);
-    store(in_front(static_cast<Bits>(valid ^ mask), x), high, rest - count);
-    low += count;
+  for (; end - from >= i64(sizeof(V)); from += sizeof(V)) put(V::load(from));
+  if (const int rest = static_cast<int>((end - from) / size); rest > 0) {
+    const V x = V::load_first(from, rest);
+    const unsigned valid = (1U << rest) - 1, mask = cut.below(x) & valid;
+    const int count = std::popcount(mask);
+    cut.in_front(mask, x).store_first(low, count);
+    cut.in_front(valid ^ mask, x).store_first(high, rest - count);
+    low += count * size;
   }
-  return low - static_cast<K*>(less);
+  return (low - static_cast<char*>(less)) / size;
 }
 #endif
 
@@ -548,7 +599,7 @@ void fill_sort(KernelTable& table) {
     table.short_sort[2] = &short_sort<u32>;
     table.short_sort[3] = &short_sort<u64>;
   }
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
   table.partition[2] = &partition<u32>;
   table.partition[3] = &partition<u64>;
 #endif
