@@ -4,6 +4,7 @@
 #include "fft_kernels.hpp"
 
 #include "../kernels.hpp"
+#include "../prefetch.hpp"
 #include "../simd/vec.hpp"
 
 namespace arrayx::cpu {
@@ -591,24 +592,31 @@ void gather_group(const FftMove& move, char* const* base, int used, F* block) {
   const i64 elements = pairs ? (parts + 1) / 2 : parts;
   i64 done = 0;
   if (move.stride == (move.form == FftForm::complex ? 2 * size : size)) {
+    const char* from[N];
+    for (int l = 0; l < N; ++l) from[l] = base[l];
+    const i64 ahead = move.ahead;
+    // Where parts at even places go, and those at odd ones.
+    F *const even = block + swap * N, *const odd = block - swap * N;
     // The last vectors may overlap those before.
     for (; done < parts && parts >= N; done += N) {
       const i64 at = done + N <= parts ? done : parts - N;
       V v[N];
 #pragma GCC unroll 16
-      for (int l = 0; l < N; ++l) {
-        v[l] = V::load(base[l] + at * size);
-        __builtin_prefetch(base[l] + at * size + move.ahead, 0, 2);
+      for (int l = 0; l < N; ++l) v[l] = V::load(from[l] + at * size);
+      if (done * size % line_bytes == 0) {
+#pragma GCC unroll 16
+        for (int l = 0; l < N; ++l) __builtin_prefetch(from[l] + at * size + ahead, 0, 2);
       }
       transpose(v);
       if (pairs) {
+        F *const first = at % 2 == 0 ? even : odd, *const second = at % 2 == 0 ? odd : even;
 #pragma GCC unroll 16
-        for (int i = 0; i < N; ++i) as<F>(v[i]).store(block + ((at + i) ^ swap) * N);
+        for (int i = 0; i < N; ++i) as<F>(v[i]).store((i % 2 == 0 ? first : second) + (at + i) * N);
       } else {
 #pragma GCC unroll 16
         for (int i = 0; i < N; ++i) {
-          as<F>(v[i]).store(block + (2 * (at + i) + swap) * N);
-          zero.store(block + (2 * (at + i) + 1 - swap) * N);
+          as<F>(v[i]).store(even + 2 * (at + i) * N);
+          zero.store(odd + (2 * (at + i) + 1) * N);
         }
       }
     }
@@ -707,20 +715,32 @@ void scatter_group(const FftMove& move, char* const* base, int used, const F* bl
   const i64 parts = move.form == FftForm::complex ? 2 * move.count : move.count;
   i64 done = 0;
   if (move.stride == (move.form == FftForm::complex ? 2 * size : size)) {
+    char* to[N];
+    for (int l = 0; l < N; ++l) to[l] = base[l];
+    const i64 ahead = move.ahead;
+    const F *const even = block + swap * N, *const odd = block - swap * N;
+    const Vec<F, N> scale[2] = {Vec<F, N>(even_scale), Vec<F, N>(odd_scale)};
     for (; done < parts && parts >= N; done += N) {
       const i64 at = done + N <= parts ? done : parts - N;
+      const F *const first = at % 2 == 0 ? even : odd, *const second = at % 2 == 0 ? odd : even;
       V v[N];
       // Of complex numbers `at` is even; of others the two scales are one.
 #pragma GCC unroll 16
       for (int i = 0; i < N; ++i) {
-        v[i] = as<T>(outgoing<N>(block, pairs ? at + i : 2 * (at + i), swap,
-                                 i % 2 != 0 ? odd_scale : even_scale));
+        const F* const from =
+            pairs ? (i % 2 == 0 ? first : second) + (at + i) * N : even + 2 * (at + i) * N;
+        v[i] = as<T>(Vec<F, N>::load(from) * scale[i % 2]);
       }
       transpose(v);
+      if (done * size % line_bytes == 0) {
 #pragma GCC unroll 16
-      for (int l = 0; l < N; ++l) {
-        if (l < used) v[l].store(base[l] + at * size);
-        __builtin_prefetch(base[l] + at * size + move.ahead, 1, 2);
+        for (int l = 0; l < N; ++l) __builtin_prefetch(to[l] + at * size + ahead, 1, 2);
+      }
+      if (used == N) {
+#pragma GCC unroll 16
+        for (int l = 0; l < N; ++l) v[l].store(to[l] + at * size);
+      } else {
+        for (int l = 0; l < used; ++l) v[l].store(to[l] + at * size);
       }
     }
   }
@@ -744,6 +764,7 @@ void scatter(const FftMove& move, const void* blocks) {
   const Columns<N> columns(move, item, [&](int g) {
     scatter_group<T, F, N>(move, move.base + g * N, move.used[g], block(g));
   });
+  if (columns.count == 0) return;
   const int swap = move.swap ? 1 : 0;
   const F even_scale = static_cast<F>(move.scale);
   const F odd_scale = move.conjugate ? -even_scale : even_scale;
