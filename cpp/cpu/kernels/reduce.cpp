@@ -92,6 +92,17 @@ struct Rows {
   ARRAYX_HD static void fetch_next(const char* p) {
     if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p, asks);
   }
+  // The same for extremes and sums of narrow integers, which a Zen 3, too, reads up to a fifth
+  // faster where they are asked for, but a KiB ahead; other sums take a tenth longer so.
+  template <bool asks, int64_t items>
+  ARRAYX_HD static void fetch_next_or_near(const char* p) {
+    constexpr int64_t near_bytes = 1024;
+    if constexpr (asks) {
+      fetch_next<asks, items>(p);
+    } else if constexpr (is_extreme<Op> || sizeof(T) < 8) {
+      fetch<items* int(sizeof(T))>(p + near_bytes);
+    }
+  }
 
   // `rounds` of P elements from p and what is live from `tail`, combined round by round and then by
   // halves until one vector is left. Lanes without an element hold the identity, which leaves the
@@ -293,7 +304,7 @@ struct Rows {
     for (int64_t i = 0; i + W <= n;) {
       const int64_t end = n - i < block ? n : i + block;
       for (; i + step <= end; i += step) {
-        fetch_next<asks, step>(Rows::at(p, i));
+        fetch_next_or_near<asks, step>(Rows::at(p, i));
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) take(at(i + k * W), k);
       }
@@ -322,7 +333,7 @@ struct Rows {
     for (int k = 0; k < K; ++k) x[k] = mapped(at(p, k * W), c);
     int64_t i = K * W;
     for (; i + K * W <= n; i += K * W) {
-      fetch_next<asks, K * W>(at(p, i));
+      fetch_next_or_near<asks, K * W>(at(p, i));
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], mapped(at(p, i + k * W), c));
     }

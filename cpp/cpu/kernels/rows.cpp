@@ -55,28 +55,33 @@ struct Lying<T, Spacing::repeated> {
   V all;
 };
 
-// Writes every second element alone, which takes stores with a mask.
-#if defined(__AVX512F__)
-inline constexpr bool writes_every_second = true;
-#else
-inline constexpr bool writes_every_second = false;
-#endif
-// The first n elements of x, up to all, to every second one from the i-th on.
+// The first n elements of x, up to all, to every second one from the i-th on; what lies between is
+// not written. By stores with a mask, or one by one from a register.
 template <class T, int N>
-ARRAYX_HD void store_every_second([[maybe_unused]] Vec<T, N> x, [[maybe_unused]] char* row,
-                                  [[maybe_unused]] i64 i, [[maybe_unused]] int n) {
+ARRAYX_HD void store_every_second(Vec<T, N> x, char* row, i64 i, int n) {
+  char* const q = row + 2 * i * i64{sizeof(T)};
 #if defined(__AVX512F__)
   using Indices = std::make_integer_sequence<int, N>;
   const unsigned mask = _bzhi_u32(0x55555555, 2 * static_cast<unsigned>(n));
   const __m512i low = __builtin_bit_cast(__m512i, interleave<Vec<T, N>, 0>(x, x, Indices{}));
   const __m512i high = __builtin_bit_cast(__m512i, interleave<Vec<T, N>, 1>(x, x, Indices{}));
-  char* const q = row + 2 * i * i64{sizeof(T)};
   if constexpr (sizeof(T) == 4) {
     _mm512_mask_storeu_epi32(q, static_cast<__mmask16>(mask), low);
     _mm512_mask_storeu_epi32(q + 64, static_cast<__mmask16>(mask >> 16), high);
   } else {
     _mm512_mask_storeu_epi64(q, static_cast<__mmask8>(mask), low);
     _mm512_mask_storeu_epi64(q + 64, static_cast<__mmask8>(mask >> 8), high);
+  }
+#else
+  const auto put = [&](int k) {
+    const T item = x[k];
+    __builtin_memcpy(q + 2 * k * i64{sizeof(T)}, &item, sizeof item);
+  };
+  if (n < N) {
+    for (int k = 0; k < n; ++k) put(k);
+  } else {
+    ARRAYX_UNROLL
+    for (int k = 0; k < N; ++k) put(k);
   }
 #endif
 }
@@ -121,9 +126,7 @@ RowsKernel with(Spacing b) {
 template <class F, class T>
 RowsKernel between(Spacing a, Spacing b, Spacing out) {
   if (out == Spacing::second) {  // of operations in place alone
-    if constexpr (writes_every_second) {
-      if (a == out) return with<F, T, Spacing::second, Spacing::second>(b);
-    }
+    if (a == out) return with<F, T, Spacing::second, Spacing::second>(b);
     return nullptr;
   }
   if (a == Spacing::repeated) return with<F, T, Spacing::repeated, Spacing::next>(b);
