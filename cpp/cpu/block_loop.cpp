@@ -823,7 +823,9 @@ class BlockLoop {
 
    private:
     // What is read in pieces of many rows, which the hardware does not follow, is asked for while
-    // the box before it is worked on.
+    // the box before it is worked on: all of what is read along its rows; of what is transposed the
+    // first columns, before each of which the one before asks for it.
+    static constexpr std::int64_t first_columns = 16;
     struct Piece {
       const char* at;
       std::int64_t rows, step, bytes;
@@ -840,7 +842,8 @@ class BlockLoop {
         if (!across && stride[inner] != item) continue;
         const char* const at = loop_.operands_[k].data + after->offset(stride);
         pieces_[expected_++] =
-            across ? Piece{at, after->sizes[inner], stride[inner], after->sizes[tiled] * item}
+            across ? Piece{at, std::min(first_columns, after->sizes[inner]), stride[inner],
+                           after->sizes[tiled] * item}
                    : Piece{at, after->sizes[tiled], stride[tiled], after->sizes[inner] * item};
       }
     }

@@ -395,7 +395,7 @@ struct EvenColumns {
   const char* in;
   i64 step;
   ARRAYX_HD const char* operator[](i64 c) const { return in + c * step; }
-  ARRAYX_HD EvenColumns from(i64 c) const { return {in + c * step, step}; }
+  ARRAYX_HD EvenColumns from(i64 c, i64 bytes = 0) const { return {in + c * step + bytes, step}; }
 };
 struct ListedColumns {
   const char* in;
@@ -555,9 +555,9 @@ ARRAYX_HD i64 magnitude(i64 x) {
   return x < 0 ? -x : x;
 }
 
-// How many of the input's rows ahead a transpose fetches. A loop that goes on along them reads a
-// line or two of each, which no hardware prefetcher follows.
-inline constexpr i64 fetched_rows = 32;
+// How many of the input's rows ahead a transpose of few fetches. A loop that goes on along them
+// reads a line or two of each, which no hardware prefetcher follows.
+inline constexpr i64 fetched_rows = 32, far_bytes = 1 << 16;
 
 // Items of 2 or 4 rows by turns: how many of each have been taken.
 template <class T>
@@ -587,8 +587,63 @@ ARRAYX_HD i64 interleave_rows(const char* in, i64 in_column, char* out, i64 rows
   return r;
 }
 
+// Columns that are read next, as many as a square has or fewer, and `bytes` of each.
+template <class Columns>
+struct Following {
+  Columns in;
+  i64 columns, bytes;
+
+  // Asks for the lines that are `at` bytes from where the columns begin.
+  ARRAYX_HD void fetch(i64 at) const {
+    for (i64 c = 0; c < columns; ++c) __builtin_prefetch(in[c] + at);
+  }
+  // The same for all lines, those behind what begins within a line among them.
+  ARRAYX_HD void fetch_all() const {
+    for (i64 at = 0; at < bytes; at += line_bytes) fetch(at);
+    fetch(bytes - 1);
+  }
+};
+
+// `rows` transposed rows of square_side or fewer columns, while what follows is fetched.
+template <class T, class Columns>
+ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64 columns,
+                               const Following<Columns>& next) {
+  constexpr i64 n = square_side<T>, size = sizeof(T);
+  if (columns < n || rows < n) {
+    next.fetch_all();
+    for (i64 c = 0; c < columns; ++c) {
+      copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
+    }
+    return;
+  }
+  i64 r = 0;
+  for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
+    if (r * size % line_bytes == 0) next.fetch(r * size);
+    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, step, n);
+  }
+  next.fetch(next.bytes - 1);
+  if (r < rows) {  // the last square covers again what others have written
+    r = rows - n;
+    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, n, n);
+  }
+}
+
 template <class T>
 void pack_row(const char* in, i64 step, char* out, i64 n);
+
+// The same for so much that it comes from beyond an L2: what is nearer takes longer so.
+template <class T>
+[[gnu::noinline]] void transpose_far(const char* in, i64 in_column, char* out, i64 out_row,
+                                     i64 rows, i64 columns) {
+  constexpr i64 n = square_side<T>, size = sizeof(T);
+  for (i64 next = 0; next < columns; next += n) {
+    const i64 c = std::min(next, columns - n), after = std::min(next + n, columns);
+    transpose_batch<T>(
+        EvenColumns{in + c * in_column, in_column}, out + c * size, out_row, rows, n,
+        Following<EvenColumns>{
+            {in + after * in_column, in_column}, std::min(n, columns - after), rows * size});
+  }
+}
 
 // out[r][c] = in[r][c] where `in` is contiguous along r and `out` along c.
 template <class T>
@@ -612,6 +667,10 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
   }
   if (columns < n) {
     copy_narrow<T>(in, {size, in_column}, out, {out_row, size}, rows, columns);
+    return;
+  }
+  if (rows * columns * size >= far_bytes) {
+    transpose_far<T>(in, in_column, out, out_row, rows, columns);
     return;
   }
   // The last squares cover again what others have written.
@@ -1043,48 +1102,6 @@ void stream_fence() {
 #endif
 }
 
-// Columns of a batch of rows that are transposed together: as many as a square has, `count` items
-// of each from `first` on.
-struct Batch {
-  ListedColumns in;
-  i64 columns, bytes;  // of a column
-
-  ARRAYX_HD i64 lines() const { return columns * (bytes / line_bytes + 1); }
-  // Asks for `n` of its lines, those of one column after the other, from the i-th on.
-  ARRAYX_HD void fetch(i64 i, i64 n) const {
-    const i64 each = bytes / line_bytes + 1;
-    const i64 end = std::min(i + n, columns * each);
-    for (; i < end; ++i) {
-      const i64 at = i % each * line_bytes;
-      __builtin_prefetch(in[i / each] + std::min(at, bytes - 1));
-    }
-  }
-};
-
-// `rows` transposed rows of square_side or fewer columns, while those of `next` are fetched.
-template <class T>
-ARRAYX_HD void transpose_batch(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns,
-                               const Batch& next) {
-  constexpr i64 n = square_side<T>, size = sizeof(T);
-  if (columns < n || rows < n) {
-    next.fetch(0, next.lines());
-    for (i64 c = 0; c < columns; ++c) {
-      copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
-    }
-    return;
-  }
-  i64 r = 0, fetched = 0;
-  for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
-    const i64 due = next.lines() * (r + step) / rows;
-    next.fetch(fetched, due - fetched);
-    fetched = due;
-    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, step, n);
-  }
-  // The last square covers again what others have written.
-  if (r < rows)
-    transpose_strip<T>(in.from(0, (rows - n) * size), out + (rows - n) * out_row, out_row, n, n);
-}
-
 template <class T>
 void stream_transpose(const StreamTransposeJob& job) {
   constexpr i64 size = sizeof(T), n = square_side<T>, line = line_bytes / size;
@@ -1104,31 +1121,36 @@ void stream_transpose(const StreamTransposeJob& job) {
   char* const made = job.scratch;
   for (i64 r = 0, count; r < rows; r += count) {
     count = std::min(most, rows - r);
-    const auto batch = [&](const StripColumns& from, i64 c, i64 first, i64 items) {
-      return Batch{
-          {from.in + first * size, from.offset + c}, std::min(n, available - c), items * size};
+    const auto following = [&](const StripColumns& from, i64 most_columns, i64 first, i64 items) {
+      return Following<ListedColumns>{
+          {from.in + first * size, from.offset}, std::min(n, most_columns), items * size};
     };
     for (i64 c = 0; c < available; c += n) {
       // The last squares cover again what others have written.
-      const i64 at = available < n ? 0 : std::min(c, available - n),
-                after = std::min(c + n, available);
-      transpose_batch<T>({job.columns.in + r * size, job.columns.offset + at}, made + at * size,
-                         pitch, count, std::min(n, available), batch(job.columns, after, r, count));
+      const i64 at = available < n ? 0 : std::min(c, available - n);
+      const i64 after = std::min(c + n, available);
+      const StripColumns rest{job.columns.in, job.columns.offset + after, 0};
+      transpose_batch<T>(ListedColumns{job.columns.in + r * size, job.columns.offset + at},
+                         made + at * size, pitch, count, std::min(n, available),
+                         following(rest, available - after, r, count));
     }
     // What is read next is fetched while this is written.
     const i64 left = rows - r - count;
-    const Batch next = left > 0 ? batch(job.columns, 0, r + count, std::min(most, left))
-                                : batch(job.next, 0, 0, std::min(most, rows));
+    const auto next = left > 0 ? following(job.columns, available, r + count, std::min(most, left))
+                               : following(job.next, job.next.count, 0, std::min(most, rows));
     char* const q = job.out + r * out_row;
     if (as_one) {
-      next.fetch(0, next.lines());
+      next.fetch_all();
       stream(made, q, count * pitch, nullptr);
       continue;
     }
-    for (i64 i = 0, fetched = 0; i < count; ++i) {
-      const i64 due = next.lines() * (i + 1) / count;
-      next.fetch(fetched, due - fetched);
-      fetched = due;
+    const i64 lines = next.bytes / line_bytes + 1, every = std::max<i64>(1, count / lines);
+    for (i64 i = 0, due = 0, at = 0; i < count; ++i) {
+      if (i == due && at < next.bytes) {
+        next.fetch(at);
+        at += line_bytes;
+        due += every;
+      }
       char* const to = q + i * out_row;
       const i64 skip = job.first ? 0 : to_next_line(to);
       i64 end = columns * size + (beyond > 0 ? to_next_line(to + columns * size) : 0);
