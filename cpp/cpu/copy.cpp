@@ -5,6 +5,7 @@
 
 #include "block_loop.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 #include "tiles.hpp"
 
 namespace arrayx::cpu {
@@ -160,13 +161,14 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
 namespace {
 
 // Writes n items of `size` bytes, `stride` bytes apart, in parallel: write(to, i, count) puts those
-// from the i-th on next to each other.
+// from the i-th on next to each other. Many of them go past the caches.
 template <class Write>
 void generate(char* out, std::int64_t stride, int size, std::int64_t n, Write&& write) {
   constexpr std::int64_t chunk = 32768;
+  const bool streamed = stride == size && size == 8 && goes_past_caches(n * size, n * size);
   parallel_for((n + chunk - 1) / chunk, n * size, [&](std::int64_t c) {
     const std::int64_t end = std::min(n, (c + 1) * chunk);
-    if (stride == size) {
+    if (stride == size && !streamed) {
       write(out + c * chunk * size, c * chunk, end - c * chunk);
       return;
     }
@@ -175,8 +177,14 @@ void generate(char* out, std::int64_t stride, int size, std::int64_t n, Write&& 
     for (std::int64_t i = c * chunk; i < end; i += block) {
       const std::int64_t count = std::min(block, end - i);
       write(items, i, count);
-      kernels().copy[item_class(size)](items, {0, size}, out + i * stride, {0, stride}, 1, count);
+      char* const to = out + i * stride;
+      if (streamed) {
+        kernels().stream(items, to, count * size, nullptr);
+      } else {
+        kernels().copy[item_class(size)](items, {0, size}, to, {0, stride}, 1, count);
+      }
     }
+    if (streamed) kernels().stream_fence();
   });
 }
 
@@ -250,7 +258,7 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
   const CopyKernel kernel = kernels().copy[item_class(size)];
   const std::int64_t in_column = in.layout->strides[n - 1] * size;
   const std::int64_t out_column = shape.strides[n - 1] * size;
-  static constexpr char zeros[16] = {};
+  alignas(64) static constexpr char zeros[4096] = {};
   const std::int64_t per_chunk = std::max<std::int64_t>(1, 16384 / columns);
   const std::int64_t all_rows = matrices * rows;
   const std::int64_t bytes = shape.size * size;
@@ -281,7 +289,14 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
       } else {
         kernel(from, {0, in_column}, to, {0, out_column}, 1, keep);
       }
-      kernel(zeros, {0, 0}, q + clear_from * out_column, {0, out_column}, 1, clear);
+      char* const cleared = q + clear_from * out_column;
+      if (!streamed) kernel(zeros, {0, 0}, cleared, {0, out_column}, 1, clear);
+      for (std::int64_t b = 0, count; streamed && b < clear * size; b += count) {
+        const auto place = reinterpret_cast<std::uintptr_t>(cleared + b) % line_bytes;
+        const auto whole = static_cast<std::int64_t>(sizeof zeros - place);  // up to a line's end
+        count = std::min(clear * size - b, whole);
+        kernels().stream(zeros, cleared + b, count, nullptr);
+      }
     }
     if (streamed) kernels().stream_fence();
   });

@@ -405,25 +405,33 @@ struct ListedColumns {
 };
 
 // A square of n × n items.
-template <class T, bool Stream = false, class Columns>
+template <class T, class Columns>
 ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row) {
   constexpr int n = square_side<T>;
-  if constexpr (ops::same_type_v<T, Item16>) {
-    using V = Vec<u64, 2>;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) {
-        const V item = V::load(in[j] + i * 16);
-        put<Stream>(item, out + i * out_row + j * 16);
+  if constexpr (ops::same_type_v<T, Item16> && ops::vector_bytes >= 32) {
+    using V = Vec<u64, 4>;
+    ARRAYX_UNROLL
+    for (int i = 0; i < n; i += 2) {
+      ARRAYX_UNROLL
+      for (int j = 0; j < n; j += 2) {
+        const V a = V::load(in[j] + i * 16), b = V::load(in[j + 1] + i * 16);
+        char* const to = out + i * out_row + j * 16;
+        V(__builtin_shufflevector(a.v, b.v, 0, 1, 4, 5)).store(to);
+        V(__builtin_shufflevector(a.v, b.v, 2, 3, 6, 7)).store(to + out_row);
       }
     }
-    return;
+  } else if constexpr (ops::same_type_v<T, Item16>) {
+    using V = Vec<u64, 2>;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) V::load(in[j] + i * 16).store(out + i * out_row + j * 16);
+    }
   } else {
     Vec<T, n> a[n];
     ARRAYX_UNROLL
     for (int i = 0; i < n; ++i) a[i] = Vec<T, n>::load(in[i]);
     rows_to_columns<false>(a);
     ARRAYX_UNROLL
-    for (int i = 0; i < n; ++i) put<Stream>(a[i], out + i * out_row);
+    for (int i = 0; i < n; ++i) a[i].store(out + i * out_row);
   }
 }
 
