@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <numeric>
 #include <string>
 
 #include "fork.hpp"
@@ -41,6 +42,18 @@ std::int64_t find_last_cache() {
   return std::int64_t{1} << 23;
 }
 
+// Lines that share a set, and bytes from one line of a set to the next.
+struct Sets {
+  std::int64_t ways, period;
+};
+Sets find_second_cache() {
+  std::ifstream file(cache_file(2, "ways_of_associativity"));
+  std::int64_t ways = 0;
+  const std::int64_t size = cache_size(2);
+  if (!(file >> ways) || ways <= 0 || size < ways * line_bytes) return {16, std::int64_t{1} << 17};
+  return {ways, size / ways};
+}
+
 // AMD's Zen 3, whose hardware follows a row from page to page by itself: there, rows are read a
 // fifth slower and copied a tenth slower where pages to come are asked for.
 bool follows_rows_across_pages() {
@@ -63,6 +76,13 @@ const bool asks_for_pages = !follows_rows_across_pages();
 std::int64_t last_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;
   return bytes.get([] { return std::min(find_last_cache(), most_bytes); });
+}
+
+std::int64_t second_cache_lines(std::int64_t stride) {
+  static constinit MadeOnce<const Sets> sets;
+  const Sets& second = sets.get(find_second_cache);
+  const std::int64_t apart = std::max(std::gcd(stride, second.period), std::int64_t{line_bytes});
+  return second.ways * (second.period / apart);
 }
 
 bool goes_past_caches(std::int64_t result_bytes, std::int64_t moved_bytes) {

@@ -8,6 +8,9 @@ namespace arrayx::cpu {
 // Bytes of the last cache, which the processors that share it have together; 32 MiB at most.
 std::int64_t last_cache_bytes();
 
+// Lines of an L2 that `stride` bytes between them let it hold at once.
+std::int64_t second_cache_lines(std::int64_t stride);
+
 // Bytes of a result from which on it may be written past the caches. Lines that are overwritten
 // need not be read then; on four threads, though, half as many bytes take a third longer so.
 inline constexpr std::int64_t stream_from = std::int64_t{3} << 21;

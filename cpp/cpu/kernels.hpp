@@ -67,12 +67,14 @@ struct StreamTransposeJob {
   bool first;
   std::int64_t beyond;
   StripColumns next;
-  char* scratch;  // streamed_scratch bytes, aligned to a line
+  char* scratch;  // streamed_scratch bytes, aligned to a line, for long pieces; null for strips
 };
 using StreamTransposeKernel = void (*)(const StreamTransposeJob& job);
-// Columns of one piece, but for those beyond or a line's more of a short row, and how many rows of
-// them are transposed in an L2 before they are written: pieces of 512 bytes are read and of up to
-// 1024 written, which memory does almost as fast as a whole array.
+// Columns of a strip, but for those beyond or a line's more of a short row: so many rows of the
+// input are read side by side.
+inline constexpr int most_strip_columns = 64;
+// The same of a long piece, and how many rows of them are transposed in an L2 before they are
+// written: 512 bytes are read and up to 1024 written one after the other.
 constexpr int streamed_columns(int itemsize) {
   return itemsize < 4 ? 256 : 1024 / itemsize;
 }

@@ -1,0 +1,79 @@
+// Both ways of a large transposed copy, of which a machine takes one: strips straight on, and long
+// pieces by way of a scratch.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "check.hpp"
+#include "cpp/cpu/kernels.hpp"
+#include "cpp/cpu/prefetch.hpp"
+
+using namespace arrayx::cpu;
+
+namespace {
+
+char byte_at(std::int64_t i) {
+  return static_cast<char>(i * 37 + (i >> 8) * 11 + (i >> 16));
+}
+
+// A matrix of rows × columns items, whose columns lie `apart` items from each other in memory and
+// whose transpose begins `offset` bytes past a line, in strips of `width` columns.
+void transpose(int itemsize, std::int64_t rows, std::int64_t columns, std::int64_t width,
+               std::int64_t offset, std::int64_t gap, bool in_pieces) {
+  const std::int64_t apart = rows + 3, row_bytes = (columns + gap) * itemsize;
+  std::vector<char> in(apart * columns * itemsize);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = byte_at(static_cast<std::int64_t>(i));
+  std::vector<char> memory(rows * row_bytes + 4 * line_bytes, 'x');
+  auto* const at_line = reinterpret_cast<char*>(
+      (reinterpret_cast<std::uintptr_t>(memory.data()) + line_bytes - 1) / line_bytes * line_bytes);
+  char* const out = at_line + offset;
+  std::vector<char> expected = memory;
+  char* const wanted = expected.data() + (out - memory.data());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      std::memcpy(wanted + r * row_bytes + c * itemsize, in.data() + (c * apart + r) * itemsize,
+                  itemsize);
+    }
+  }
+  std::vector<std::int64_t> offsets(columns);
+  for (std::int64_t c = 0; c < columns; ++c) offsets[c] = c * apart * itemsize;
+  std::vector<char> scratch(streamed_scratch + line_bytes);
+  char* const room =
+      reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + line_bytes - 1) /
+                              line_bytes * line_bytes);
+  for (std::int64_t first = 0; first < columns; first += width) {
+    const auto strip = [&](std::int64_t c) {
+      return StripColumns{in.data(), offsets.data() + c, std::min(width, columns - c)};
+    };
+    const StripColumns here = strip(first);
+    const std::int64_t following = first + width < columns ? first + width : 0;
+    kernels().stream_transpose[item_class(itemsize)](
+        {here, out + first * itemsize, row_bytes, rows, first == 0, columns - first - here.count,
+         strip(following), in_pieces ? room : nullptr});
+  }
+  kernels().stream_fence();
+  CHECK(memory == expected);
+}
+
+}  // namespace
+
+TEST(large_transposes_in_strips_and_in_pieces) {
+  for (const int itemsize : {1, 2, 4, 8, 16}) {
+    const std::int64_t line = line_bytes / itemsize;
+    for (const bool in_pieces : {false, true}) {
+      const std::int64_t most = in_pieces ? streamed_columns(itemsize) : most_strip_columns;
+      const std::int64_t tall = 2 * streamed_rows(itemsize) + 5;
+      for (const std::int64_t rows : {std::int64_t{16}, std::int64_t{17}, std::int64_t{63}, tall}) {
+        // Whole lines; rows that begin anywhere; short ones after each other, and apart.
+        transpose(itemsize, rows, 2 * most, most, 0, 0, in_pieces);
+        transpose(itemsize, rows, most + line + 1, most, 0, 0, in_pieces);
+        transpose(itemsize, rows, 2 * most + 1, most, itemsize, 1, in_pieces);
+        transpose(itemsize, rows, most + line, most + line, itemsize, 0, in_pieces);
+        transpose(itemsize, rows, line, line, 0, 0, in_pieces);
+        transpose(itemsize, rows, line + 1, line + 1, itemsize, 3, in_pieces);
+        transpose(itemsize, rows, most + 1, most, 0, line - 1, in_pieces);
+      }
+    }
+  }
+}
