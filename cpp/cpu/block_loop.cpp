@@ -1012,6 +1012,7 @@ class Strips {
         itemsize_(itemsize),
         sizes_(plan.size),
         columns_(in_bytes(plan.stride[0], itemsize)),
+        in_pieces_(pieces_pay()),
         in_strides_(in_bytes(plan_.stride[0], itemsize)),
         out_strides_(in_bytes(plan_.stride[1], itemsize)),
         grid_(plan_, lengths(), memory_order()) {
@@ -1058,8 +1059,12 @@ class Strips {
  private:
   static constexpr std::int64_t piece = std::int64_t{1} << 20;  // bytes of a chunk, about
   // Whether long pieces are transposed in an L2. A Zen 3 takes half to three quarters of the time
-  // so; processors that read many rows side by side as fast as one take half as long again.
-  const bool in_pieces_ = !asks_for_pages;
+  // so; processors that read many rows side by side as fast as one take half as long again. So does
+  // a Zen 3 with items of two bytes, whose squares have 16 rows, where those of two squares share
+  // so few sets of the L2 that they drive each other out; strips of other items do worse.
+  bool pieces_pay() const {
+    return !asks_for_pages && (itemsize_ != 2 || second_cache_lines(columns_.back()) >= 32);
+  }
 
   // The plan with rows of the output that follow each other joined, where they do not end with
   // lines, until they are long.
@@ -1149,7 +1154,8 @@ class Strips {
 
   const Plan plan_;  // with rows joined
   const int inner_, itemsize_;
-  const Dims sizes_, columns_;     // of all dimensions: how many, and how far apart in the input
+  const Dims sizes_, columns_;  // of all dimensions: how many, and how far apart in the input
+  const bool in_pieces_;
   Dims in_strides_, out_strides_;  // bytes
   const Grid grid_;
 };

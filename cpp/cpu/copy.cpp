@@ -285,14 +285,14 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
       const std::int64_t clear_from = upper ? 0 : cut, clear = columns - keep;
       const char* const from = p + keep_from * in_column;
       char* const to = q + keep_from * out_column;
-      if (streamed) {
-        kernels().stream(from, to, keep * size, nullptr);
-      } else {
-        kernel(from, {0, in_column}, to, {0, out_column}, 1, keep);
-      }
       char* const cleared = q + clear_from * out_column;
-      if (!streamed) kernel(zeros, {0, 0}, cleared, {0, out_column}, 1, clear);
-      for (std::int64_t b = 0, count; streamed && b < clear * size; b += count) {
+      if (!streamed) {
+        kernel(from, {0, in_column}, to, {0, out_column}, 1, keep);
+        kernel(zeros, {0, 0}, cleared, {0, out_column}, 1, clear);
+        continue;
+      }
+      kernels().stream(from, to, keep * size, nullptr);
+      for (std::int64_t b = 0, count; b < clear * size; b += count) {
         const auto place = reinterpret_cast<std::uintptr_t>(cleared + b) % line_bytes;
         const auto whole = static_cast<std::int64_t>(sizeof zeros - place);  // up to a line's end
         count = std::min(clear * size - b, whole);

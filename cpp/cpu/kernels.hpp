@@ -81,7 +81,9 @@ constexpr int streamed_columns(int itemsize) {
 constexpr int streamed_rows(int itemsize) {
   return itemsize < 2 ? 256 : 512 / itemsize;
 }
-inline constexpr std::int64_t streamed_scratch = 256 * 704;
+// Bytes of all that, with a line's more of each row and two between rows: two-byte items need most.
+inline constexpr std::int64_t streamed_scratch =
+    streamed_rows(2) * (2 * streamed_columns(2) + 3 * 64);
 constexpr int item_class(int itemsize) {  // index into KernelTable::copy
   return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : 4;
 }

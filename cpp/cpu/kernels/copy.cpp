@@ -567,7 +567,10 @@ ARRAYX_HD i64 magnitude(i64 x) {
 
 // How many of the input's rows ahead a transpose of few fetches. A loop that goes on along them
 // reads a line or two of each, which no hardware prefetcher follows.
-inline constexpr i64 fetched_rows = 32, far_bytes = 1 << 16;
+inline constexpr i64 fetched_rows = 32;
+// From so many bytes on a transpose fetches the columns that follow instead: they come from beyond
+// an L2. What is nearer takes half as long again so.
+inline constexpr i64 far_bytes = 1 << 16;
 
 // Items of 2 or 4 rows by turns: how many of each have been taken.
 template <class T>
@@ -614,6 +617,15 @@ struct Following {
   }
 };
 
+// What fills no square, an item at a time.
+template <class T, class Columns>
+ARRAYX_HD void transpose_items(Columns in, char* out, i64 out_row, i64 rows, i64 columns) {
+  constexpr i64 size = sizeof(T);
+  for (i64 c = 0; c < columns; ++c) {
+    copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
+  }
+}
+
 // `rows` transposed rows of square_side or fewer columns, while what follows is fetched.
 template <class T, class Columns>
 ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64 columns,
@@ -621,9 +633,7 @@ ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64
   constexpr i64 n = square_side<T>, size = sizeof(T);
   if (columns < n || rows < n) {
     next.fetch_all();
-    for (i64 c = 0; c < columns; ++c) {
-      copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
-    }
+    transpose_items<T>(in, out, out_row, rows, columns);
     return;
   }
   i64 r = 0;
@@ -641,7 +651,7 @@ ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64
 template <class T>
 void pack_row(const char* in, i64 step, char* out, i64 n);
 
-// The same for so much that it comes from beyond an L2: what is nearer takes longer so.
+// What transpose() below does, for at least far_bytes of as many rows and columns as a square has.
 template <class T>
 [[gnu::noinline]] void transpose_far(const char* in, i64 in_column, char* out, i64 out_row,
                                      i64 rows, i64 columns) {
@@ -1193,9 +1203,7 @@ template <class T>
 ARRAYX_HD void transpose_rows(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns) {
   constexpr i64 size = sizeof(T), n = square_side<T>;
   if (rows < n || columns < n) {
-    for (i64 c = 0; c < columns; ++c) {
-      copy_items<T>(in[c], {size, 0}, out + c * size, {out_row, 0}, rows, 1);
-    }
+    transpose_items<T>(in, out, out_row, rows, columns);
     return;
   }
   const i64 whole = columns / n * n, last = columns - n;

@@ -497,40 +497,36 @@ struct Cut {
   }
 };
 #else
-// For each mask the words of the items whose bits are set, one after the other, as bytes.
-template <int lanes>
-inline constexpr auto words_in_front = [] {
-  std::array<std::uint64_t, std::size_t{1} << lanes> words{};
-  constexpr unsigned each = 8 / lanes;
-  for (unsigned mask = 0; mask < words.size(); ++mask) {
+// For each mask the numbers of its set bits, one after the other, as bytes.
+inline constexpr auto set_bits = [] {
+  std::array<std::uint64_t, 256> bits{};
+  for (unsigned mask = 0; mask < bits.size(); ++mask) {
     unsigned shift = 0;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      for (unsigned w = 0; w < each && (mask >> lane & 1) != 0; ++w, shift += 8) {
-        words[mask] |= std::uint64_t{each * lane + w} << shift;
-      }
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      if ((mask >> bit & 1) == 0) continue;
+      bits[mask] |= std::uint64_t{bit} << shift;
+      shift += 8;
     }
   }
-  return words;
+  return bits;
 }();
 
+// Of 32 bits: AVX2 has four longer keys in a vector, which find their buckets faster than that.
 template <class K>
 struct Cut {
-  static constexpr int lanes = 32 / sizeof(K);
+  static_assert(sizeof(K) == 4);
+  static constexpr int lanes = 8;
   const SignedVec<K> pivot;  // whose comparison AVX2 has
 
   explicit Cut(std::uint64_t at) : pivot(std::make_signed_t<K>(K(at) ^ top_bit<K>)) {}
   unsigned below(KeyVec<K> x) const {
     const auto mask = as_signed<K>(x ^ KeyVec<K>(top_bit<K>)) < pivot;
-    if constexpr (sizeof(K) == 8) {
-      return static_cast<unsigned>(_mm256_movemask_pd(std::bit_cast<__m256d>(mask.v)));
-    } else {
-      return static_cast<unsigned>(_mm256_movemask_ps(std::bit_cast<__m256>(mask.v)));
-    }
+    return static_cast<unsigned>(_mm256_movemask_ps(std::bit_cast<__m256>(mask.v)));
   }
   static KeyVec<K> in_front(unsigned mask, KeyVec<K> x) {
-    const __m128i words = _mm_cvtsi64_si128(static_cast<i64>(words_in_front<lanes>[mask]));
-    const __m256i v =
-        _mm256_permutevar8x32_epi32(std::bit_cast<__m256i>(x.v), _mm256_cvtepu8_epi32(words));
+    const __m128i lanes_of_mask = _mm_cvtsi64_si128(static_cast<i64>(set_bits[mask]));
+    const __m256i v = _mm256_permutevar8x32_epi32(std::bit_cast<__m256i>(x.v),
+                                                  _mm256_cvtepu8_epi32(lanes_of_mask));
     return KeyVec<K>(std::bit_cast<typename KeyVec<K>::native>(v));
   }
 };
@@ -602,7 +598,7 @@ void fill_sort(KernelTable& table) {
 #if defined(__AVX2__)
   table.partition[2] = &partition<u32>;
 #endif
-#if defined(__AVX512F__)  // AVX2 cuts four items at a time, and buckets are faster than that
+#if defined(__AVX512F__)
   table.partition[3] = &partition<u64>;
 #endif
 }
