@@ -1399,7 +1399,8 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   const std::int64_t count = index.layout->size;
   const auto l2 = static_cast<std::int64_t>(properties().l2_bytes);
   if (in.host_scalar || are_few(count) || count > most_counted || n > 8 * count || n > l2 / 4 ||
-      (best && n > mebi && count > mebi)) {
+      (best && n > mebi && count > mebi) ||
+      (best && n > mebi + mebi / 2 && count == mebi && itemsize(out.dtype) > 1)) {
     return false;
   }
   return dispatch_item(itemsize(out.dtype), [&](auto item) {
@@ -1446,7 +1447,10 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
         return run(std::true_type());
       }
     }
-    if (best && (sizeof(M) != 8 || n > 2 * mebi)) return false;
+    // Without values, these are faster than by buckets.
+    constexpr std::int64_t most_best = (sizeof(M) == 8 ? 2 : sizeof(M) == 4 ? 3 : 4) * mebi;
+    const bool are_best = n <= most_best && (sizeof(M) == 8 || count <= mebi / 2);
+    if (best && (sizeof(M) == 16 || !are_best)) return false;
     return run(std::false_type());
   });
 }
