@@ -592,6 +592,13 @@ inline constexpr bool has_pack_tiles =
     sizeof(memory_t<typename O::first>) == sizeof(memory_t<typename O::result>) &&
     (!O::converts || ops::same_type_v<typename O::first, typename O::result>);
 
+// Copies of small items, whose tiles are narrow, also have such that hold whole sectors of the
+// output: to write a part of one takes as long as to write several.
+template <class O>
+inline constexpr bool has_sector_tiles =
+    has_pack_tiles<O> && O::widest <= 2 &&
+    ops::same_type_v<typename O::function, Copy<memory_t<typename O::first>>>;
+
 // Small items take more instructions, and hide their latency in more blocks; of others, what is not
 // staged is on its way while the tiles are filled.
 template <class O>
@@ -670,8 +677,10 @@ __device__ __forceinline__ Run<M, N> led(const Run<M, N>& before, const Run<M, N
 
 // Dimension 0 is that of the output's rows, dimension 1 that of the staged operands'. Tiles along
 // dimension 1 follow each other if `crosswise`. Bit k of `aligned`: packs of operand k are aligned,
-// those of one that is not staged where the output's are.
-template <class O>
+// those of one that is not staged where the output's are. With `Sectors` rows of the output begin
+// anywhere in sectors, and a tile holds two granules of the one before it, too: those of its rows
+// whose first pack ends a sector begin a pack earlier than the others.
+template <class O, bool Sectors = false>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, prefetches<O> ? 4 : 5))
     pack_tiles(const __grid_constant__ Loop loop, Divisor tiles0, Divisor tiles1, u32 aligned,
@@ -700,7 +709,9 @@ __global__ void __launch_bounds__(block_threads,
   }
   // Where the output's rows begin within packs, a tile's first granule only leads to the second.
   const bool leads = !(aligned >> (K - 1) & 1);
-  const int first_granule = leads ? int(at0) * (G - 1) - 1 : int(at0) * G;
+  const int first_granule = Sectors ? int(at0) * (G - sector_granules) - sector_granules
+                            : leads ? int(at0) * (G - 1) - 1
+                                    : int(at0) * G;
   const int begin0 = first_granule * N, begin1 = int(at1) * (Q * N);
   const int size0 = int(loop.dim[0].size.divisor), size1 = int(loop.dim[1].size.divisor) - begin1;
   i32 origin[1][K];
@@ -722,6 +733,11 @@ __global__ void __launch_bounds__(block_threads,
     if (leads) {
       g = granule_at<R, N>(row_of(K - 1, column), at, size0);
       if (c + 8 * h == 0) g.hi = 0;
+    }
+    if constexpr (Sectors) {
+      const int early = int(reinterpret_cast<u64>(row_of(K - 1, column)) / pack_bytes & 1);
+      const int place = c + 8 * h + early;
+      if (at < 0 || place < sector_granules || place >= G) g.hi = 0;
     }
     if (column >= size1) g.hi = 0;
     return g;
@@ -855,6 +871,9 @@ ElementwiseKernels kernels_of() {
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
   if constexpr (has_pack_tiles<O>) {
     k.pack_tiles = reinterpret_cast<const void*>(&pack_tiles<Packed>);
+    if constexpr (has_sector_tiles<Packed>) {
+      k.sector_tiles = reinterpret_cast<const void*>(&pack_tiles<Packed, true>);
+    }
     k.pack_tile_granules = tile_granules<O::widest>;
     k.pack_tile_packs = tile_packs<O::widest>;
   }

@@ -18,17 +18,20 @@ inline constexpr int tile_granules = Itemsize == 1   ? 8
                                                      : 32;
 template <int Itemsize>
 inline constexpr int tile_packs = 64 * Itemsize / tile_granules<Itemsize>;
+// Granules of a sector, of 32 bytes.
+inline constexpr int sector_granules = 2;
 
 struct ElementwiseKernels {
-  const void* packs = nullptr;        // (Loop) over packs
-  const void* rows = nullptr;         // (Loop, Divisor, u32) over granules
-  const void* joined_rows = nullptr;  // (Loop, Divisor, u32) over packs of the output
-  const void* strided = nullptr;      // (Loop) over elements
-  const void* tiles = nullptr;        // (Loop, Divisor, Divisor) over tiles
-  const void* pack_tiles = nullptr;   // (Loop, Divisor, Divisor, u32, bool), for small items
-  bool packs_convert = false;         // from the input's dtype to the output's
-  bool packs_take_turns = false;      // Loop::turns
-  int lanes = 1;                      // elements of a pack
+  const void* packs = nullptr;         // (Loop) over packs
+  const void* rows = nullptr;          // (Loop, Divisor, u32) over granules
+  const void* joined_rows = nullptr;   // (Loop, Divisor, u32) over packs of the output
+  const void* strided = nullptr;       // (Loop) over elements
+  const void* tiles = nullptr;         // (Loop, Divisor, Divisor) over tiles
+  const void* pack_tiles = nullptr;    // (Loop, Divisor, Divisor, u32, bool), for small items
+  const void* sector_tiles = nullptr;  // the same, of whole sectors of the output, or null
+  bool packs_convert = false;          // from the input's dtype to the output's
+  bool packs_take_turns = false;       // Loop::turns
+  int lanes = 1;                       // elements of a pack
   int pack_threads = 0, packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;
   int tile_bytes[2] = {};  // of the first operand's tile, and of any other's
