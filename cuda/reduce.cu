@@ -122,6 +122,25 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
                      multiprocessors = properties().multiprocessors;
   const std::int64_t lanes = packs ? k.lanes : 1, loads = ceil_divide(n, lanes);
   Launch l;
+  // Up to how many elements that is faster on an H100; longer rows fill the lanes of narrow ones.
+  const std::int64_t most_staged = k.accumulator_bytes > p.itemsize ? reduce_lanes
+                                   : p.itemsize == 4                ? 112
+                                                                    : 96;
+  if (k.staged_rows && runs && !aligned && n >= 5 && n <= most_staged && p.kept.ndim() == 1) {
+    // Not much lies between rows, and neighbours in a column in different banks, or two by two.
+    const std::int64_t step = p.kept.stride[2][0];
+    std::int64_t rows = staged_row_threads;
+    const auto bytes = [&] { return ((rows - 1) * step + n) * p.itemsize + 2 * pack_bytes; };
+    while (rows > 32 && bytes() > staged_row_bytes) rows /= 2;
+    if (step > 0 && 4 * step <= 5 * n && step % 4 != 0 && bytes() <= staged_row_bytes &&
+        outputs >= multiprocessors * staged_row_threads) {
+      l.kernel = k.staged_rows;
+      l.threads = dim3(static_cast<unsigned>(rows));
+      l.blocks = ceil_divide(outputs, rows);
+      l.shared_bytes = static_cast<std::size_t>(bytes());
+      return l;
+    }
+  }
   if (loads <= 32 && p.group.ndim() == 1 && (aligned || !packs) &&
       (!k.ordered || n <= reduce_lanes)) {
     l.kernel = packs ? k.short_rows : k.short_rows_any;
@@ -142,7 +161,11 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
   l.kernel = packs ? k.rows : k.rows_any;
   std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
   if (!k.ordered) {
-    const std::int64_t least = loads < 16 ? 2 : 4;
+    // Fewer threads spend less on each row, but have more packs one after the other, of bytes in
+    // more time. Measured on an H100.
+    const bool of_one = packs && (loads <= 4 || loads == 8 || (loads < 8 && p.itemsize <= 2));
+    const std::int64_t most_of_two = packs && p.itemsize > 1 ? 24 : 15;
+    const std::int64_t least = of_one ? 1 : loads <= most_of_two ? 2 : 4;
     while (width > least && width * 16 > loads && outputs * width >= 2 * multiple) width /= 2;
   }
   width = std::min(width, power_of_two(loads));
@@ -237,7 +260,11 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     while (y > 1 && y * 8 >= 2 * n) y /= 2;
     // Down to 128 bytes side by side, where threads have enough rows then.
     const std::int64_t least = vector || apart ? 128 / (columns * p.itemsize) : 32;
-    const auto rows_for = [&](std::int64_t threads) { return threads > 32 ? y * 16 : y * 64; };
+    // Of many blocks, fewer are faster whose threads have more rows.
+    const auto rows_for = [&](std::int64_t threads) {
+      if (outer * ceil_divide(wide, threads) >= multiprocessors * 4) return y * 256;
+      return threads > 32 ? y * 16 : y * 64;
+    };
     while (x > least && outer * ceil_divide(wide, x) < multiprocessors * 8 && n >= rows_for(x)) {
       x /= 2;
       y *= 2;

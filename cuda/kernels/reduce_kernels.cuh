@@ -5,7 +5,8 @@
 // So an aligned run of 2^j chunks is a subtree that any warp may do. The kernels are ways of
 // walking that tree: rows (a warp reads along the reduced dimension), narrow rows (some threads
 // read a row that is no longer than a chunk), short rows (the same, and several rows are in
-// flight), columns (threads side by side read along a kept dimension) and whole columns (each of
+// flight), staged rows (which have an element or none in each lane, and come through shared
+// memory), columns (threads side by side read along a kept dimension) and whole columns (each of
 // them has an output, or some have one together). Reductions to which the order does not matter
 // have kernels of their own, in reduce_unordered.cuh. Where several blocks have a part of an
 // output, the last one to finish joins their results.
@@ -637,6 +638,64 @@ __global__ void __launch_bounds__(short_row_threads)
   task.finish<R>(loop, result, (n + V - 1) / V);
 }
 
+// Rows of up to reduce_lanes elements that begin anywhere, the same distance apart: a block reads
+// all from its first to its last one in packs, and a thread has each.
+template <class R>
+__global__ void __launch_bounds__(staged_row_threads)
+    staged_rows(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int together = 16, levels = 4, loads = 8;
+  static_assert(reduce_lanes <= together << (levels - 1));
+  __shared__ __align__(16) unsigned char results[levels * staged_row_threads * sizeof(A)];
+  extern __shared__ __align__(16) unsigned char shared[];
+  const int thread = threadIdx.x, threads = blockDim.x, n = static_cast<int>(loop.n);
+  const int step = static_cast<int>(loop.kept[0].stride[0]);
+  const u32 first = blockIdx.x * threads;
+  const int rows = static_cast<int>(min(loop.outputs - first, u32(threads)));
+  const char* begin = loop.in + i64(first) * step;
+  const int lead = static_cast<int>(reinterpret_cast<u64>(begin) % pack_bytes);
+  begin -= lead;
+  const int packs = (lead + (rows - 1) * step + n * int(sizeof(M)) - 1) / pack_bytes + 1;
+  for (int i = thread; i < packs; i += loads * threads) {
+    uint4 x[loads];
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const int at = i + l * threads;
+      if (at < packs) x[l] = reinterpret_cast<const uint4*>(begin)[at];
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const int at = i + l * threads;
+      if (at < packs) reinterpret_cast<uint4*>(shared)[at] = x[l];
+    }
+  }
+  __syncthreads();
+  if (thread >= rows) return;
+  const ReducePlace place = locate_output(loop, first + thread);
+  const auto center = R::load_center(loop, place.center);
+  const M* const row = reinterpret_cast<const M*>(shared + lead + thread * step);
+  Subtrees<R> trees{reinterpret_cast<A*>(results) + thread,
+                    staged_row_threads};  // of so many lanes
+  for (int k = 0; k < n; k += together) {
+    const int left = n - k;
+    M x[together];
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      if (i < left) x[i] = row[k + i];
+    }
+    const auto at = [&](int i) { return R::map(x[i], center); };
+    const A y = left >= together ? tree_of<R, 0, together>(together, at)
+                                 : tree_of<R, 0, together>(left, at);
+    if (left > together) {
+      trees.push(y);
+    } else {
+      R::store(loop, loop.out + place.out, trees.total(true, y));
+    }
+  }
+}
+
 // ---- columns ------------------------------------------------------------------------------------
 
 // V outputs side by side, of threads that have whole ones.
@@ -1240,6 +1299,7 @@ ReduceKernels reduce_kernels() {
     k.narrow_rows_any = reinterpret_cast<const void*>(&narrow_rows<R, 1, narrow>);
     k.narrow_width = narrow;
   }
+  if constexpr (R::bytes <= 8) k.staged_rows = reinterpret_cast<const void*>(&staged_rows<R>);
   k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
   k.columns[0] = reinterpret_cast<const void*>(&columns<R, 8>);

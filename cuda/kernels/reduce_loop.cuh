@@ -13,6 +13,8 @@ inline constexpr int most_joined = 8192;  // outputs or tiles of which several b
 inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
 inline constexpr int short_rows_at_once = 4;  // of a thread
 inline constexpr int short_row_threads = 128;
+// Rows of a block that come through shared memory, and what they may take there.
+inline constexpr int staged_row_threads = 128, staged_row_bytes = 40960;
 inline constexpr int whole_column_threads = 128;
 inline constexpr int staged_column_parts = 4;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
@@ -103,6 +105,9 @@ struct ReduceKernels {
   // anywhere; or null.
   const void* narrow_rows = nullptr;
   const void* narrow_rows_any = nullptr;
+  // Ordered, of items of up to 8 bytes: a thread to each of short rows that begin anywhere; or
+  // null.
+  const void* staged_rows = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
   // Ordered: of 8, 4 and 1 lanes to a thread. Else: of columns_per_thread, of single elements, and

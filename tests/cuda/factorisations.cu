@@ -463,6 +463,9 @@ void check_all(DType dtype, std::int64_t n, std::int64_t count) {
 }  // namespace
 
 void check_small_factorisations(DType dtype, int rounds) {
+  if (rounds == 0) {
+    for (const std::int64_t n : {3, 20, 40}) check_all(dtype, n, 2);
+  }
   for (int round = 0; round < rounds; ++round) {
     for (const std::int64_t n : small_sides) check_all(dtype, n, random_integer(1, 9));
     for (const std::int64_t n : {1, 2, 33}) check_failures(dtype, n);
@@ -481,6 +484,7 @@ void check_small_factorisations(DType dtype, int rounds) {
 
 // Those that cuSOLVER has a part in.
 void check_large_factorisations(DType dtype, int rounds) {
+  if (rounds == 0) check_all(dtype, 100, 1);
   for (int round = 0; round < rounds; ++round) {
     for (const std::int64_t n : {100, 128, 257}) check_all(dtype, n, random_integer(1, 3));
     check_failures(dtype, 100);

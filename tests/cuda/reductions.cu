@@ -78,7 +78,7 @@ void check_positions_of_long_lines() {
 
 // Windows of one line, as rows that begin anywhere and as columns: kernels for many outputs give
 // the bits that those for few give.
-void check_bits_of_many_outputs() {
+void check_bits_of_many_outputs(std::span<const std::int64_t> lengths) {
   constexpr std::int64_t outputs = 70000, few = 1000;
   for (const DType dtype :
        {DType::float16, DType::float32, DType::float64, DType::complex64, DType::complex128}) {
@@ -120,7 +120,7 @@ void check_bits_of_many_outputs() {
     for (const int form : {0, 1, 2, 3}) {
       const bool rows = form % 2 != 0;
       apart = form < 2 ? 7 : 8;  // packs are whole and aligned where it is even
-      for (const std::int64_t n : {2, 3, 8, 11, 20, 100, 128, 130, 406, 1500, 2048}) {
+      for (const std::int64_t n : lengths) {
         const DType result = compute_dtype(dtype);
         for (const Reduction op : {Reduction::sum, Reduction::prod, Reduction::max}) {
           if (op == Reduction::max && is_complex(dtype)) continue;
@@ -145,11 +145,47 @@ void check_bits_of_many_outputs() {
   }
 }
 
+// Windows of one line as very many short rows that begin anywhere, of which few threads, or one,
+// have each where the order does not matter.
+void check_many_short_rows(std::span<const std::int64_t> lengths) {
+  constexpr std::int64_t outputs = 300000, apart = 7;
+  const bool marks[] = {false, true};
+  for (const DType dtype :
+       {DType::int8, DType::uint16, DType::int32, DType::float32, DType::int64}) {
+    View in = random_view(dtype, {outputs * apart + 1024}, {false, true}, Values::any);
+    for (const std::int64_t n : lengths) {
+      in.layout = Layout::contiguous({outputs, n});
+      in.layout.strides = Dims{apart, 1};
+      const std::string rows = std::to_string(n) + " " + std::string(name(dtype));
+      View places = random_view(DType::int64, {outputs}, {false, true}, Values::any);
+      cpu::arg_reduce(true, in.on_host(), 1, places.on_host());
+      cuda::arg_reduce(true, in.on_device(), 1, places.on_device());
+      expect_same(places, "argmax of many rows of " + rows);
+      if (!is_integer(dtype)) continue;
+      for (const Reduction op : {Reduction::sum, Reduction::min}) {
+        const DType result = default_accumulator(op, dtype);
+        View out = random_view(result, {outputs}, {false, true}, Values::any);
+        cpu::reduce(op, result, in.on_host(), marks, nullptr, out.on_host());
+        cuda::reduce(op, result, in.on_device(), marks, out.on_device());
+        expect_same(out, std::string(info(op).name) + " of many rows of " + rows);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-void check_long_lines(int) {
+void check_long_lines(int rounds) {
+  static constexpr std::int64_t few[] = {3, 63, 130};
+  static constexpr std::int64_t rows[] = {3, 12, 31, 50, 63, 100, 127, 190, 383};
+  static constexpr std::int64_t lines[] = {2, 3, 8, 11, 20, 100, 128, 130, 406, 1500, 2048};
+  if (rounds == 0) {
+    check_many_short_rows(few);
+    return check_bits_of_many_outputs(few);
+  }
   check_positions_of_long_lines();
-  check_bits_of_many_outputs();
+  check_many_short_rows(rows);
+  check_bits_of_many_outputs(lines);
 }
 
 void check_reductions(int rounds) {
