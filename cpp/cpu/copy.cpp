@@ -69,6 +69,49 @@ void copy(const Operand& in, const Operand& out) {
   run_blocks(plan, operands, kernels().cast[from][to], 0, {}, kernels().streaming_cast[from][to]);
 }
 
+namespace {
+
+// A matrix in memory: the dimensions before an axis are its rows, the others are their items.
+struct Matrix {
+  char* data;
+  Strides2D strides;
+  std::int64_t rows, items;
+
+  // False where the dimensions do not merge so, or the elements are of another dtype.
+  bool describes(const Operand& operand, int axis, DType dtype) {
+    const Layout& layout = *operand.layout;
+    if (operand.dtype != dtype || operand.host_scalar) return false;
+    rows = 1;
+    for (int d = 0; d < axis; ++d) rows *= layout.shape[d];
+    items = layout.size / std::max<std::int64_t>(rows, 1);
+    Layout view;
+    if (!reshape(layout, Dims{rows, items}, view)) return false;
+    data = operand.data;
+    strides = {view.strides[0] * itemsize(dtype), view.strides[1] * itemsize(dtype)};
+    return true;
+  }
+};
+
+// The rows of several matrices behind each other, a chunk of rows at a time, while that is in the
+// first cache; each row of the result is written once from its start to its end.
+void join_rows(std::span<const Matrix> parts, const Matrix& out, int size) {
+  constexpr std::int64_t chunk_bytes = 1 << 15;
+  const CopyKernel copy_items = kernels().copy[item_class(size)];
+  const std::int64_t row = out.items * size, bytes = out.rows * row;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, chunk_bytes / row);
+  parallel_for((out.rows + per_chunk - 1) / per_chunk, 2 * bytes, [&](std::int64_t c) {
+    const std::int64_t first = c * per_chunk, count = std::min(per_chunk, out.rows - first);
+    char* to = out.data + first * out.strides.row;
+    for (const Matrix& part : parts) {
+      const char* const from = part.data + first * part.strides.row;
+      copy_items(from, part.strides, to, out.strides, count, part.items);
+      to += part.items * out.strides.column;
+    }
+  });
+}
+
+}  // namespace
+
 void join(std::span<const Operand> parts, int axis, const Operand& out) {
   constexpr std::int64_t chunk_bytes = 1 << 15, short_row = 512;
   const Layout& whole = *out.layout;
@@ -80,6 +123,15 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
   for (const Operand& part : parts) {
     interleaved &= part.layout->shape[axis] * inner < short_row;
     items &= part.layout->shape[axis] == 1;
+  }
+  if (axis > 0 && !items && bytes > chunk_bytes / 4 && !goes_past_caches(bytes, 2 * bytes)) {
+    std::vector<Matrix> matrices(parts.size());
+    Matrix result;
+    bool all = result.describes(out, axis, out.dtype);
+    for (std::size_t i = 0; i < parts.size() && all; ++i) {
+      all = matrices[i].describes(parts[i], axis, out.dtype);
+    }
+    if (all) return join_rows(matrices, result, size);
   }
   int cut = 0;  // the longest dimension before the axis
   for (int d = 1; d < axis; ++d) {
