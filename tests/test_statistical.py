@@ -357,6 +357,31 @@ def test_variances_where_the_first_element_lies_far_off(shape, axis):
         near(xp.var(ours(a), axis=axis), exact, np.dtype(dtype), tolerance, 0)
 
 
+@pytest.mark.parametrize("n", [192, 193, 700, 4095, 4096, 50_001])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_variances_where_what_they_are_summed_about_lies_far_off(n, dtype):
+    """Deviations are taken from the mean of a few elements, and once more where that is far off."""
+    draw = Draw(n)
+    few, steps = np.s_[:16], np.s_[:: max(n // 16, 1)]
+    for where in (few, steps, np.s_[:1]):
+        a = draw.numpy.standard_normal((n, 5))
+        a[where, 1:4] += [1e3, 1e6, np.inf]
+        a[where, 4] *= 1e200
+        with np.errstate(over="ignore"):  # 1e200 is infinite in float32
+            a = (np.sort(a, axis=0) if where == few else a).astype(dtype)
+        x = ours(a)
+        result = np.asarray(xp.var(x, axis=0))
+        exact = exact_variance(a[:, :3], 0, 0, False)
+        near(xp.asarray(result[:3]), exact, np.dtype(dtype), 2, 40 * eps("float64") * exact)
+        assert np.isnan(result[3])
+        assert np.isinf(result[4]) if dtype == "float64" else np.isnan(result[4])
+        for y in (ours(np.ascontiguousarray(a.T)).T, ours(np.repeat(a, 2, axis=1))[:, ::2]):
+            assert np.asarray(xp.var(y, axis=0)).tobytes() == result.tobytes()
+        for column in range(3):
+            assert np.asarray(xp.var(x[:, column])).tobytes() == result[column].tobytes()
+            assert np.asarray(xp.var(ours(a[:, column]))).tobytes() == result[column].tobytes()
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_constant_has_no_variance(dtype):
     for shape, axis in [((100_001,), None), ((1001, 77), 0), ((1001, 77), 1), ((1, 1), None)]:
@@ -828,8 +853,8 @@ def test_sums_over_groups_of_dimensions_in_any_order(dtype):
                 same(xp.count_nonzero(x, axis=axes), np.count_nonzero(a, axis=axes))
 
 
-def test_variances_in_tiles_and_in_two_passes_are_as_exact():
-    """Rows that fit the caches are read once, longer ones twice; the mean is large in both."""
+def test_variances_of_few_and_of_many_elements_are_as_exact():
+    """Few elements are read twice, more of them once; the mean is large in both."""
     draw = Draw(13)
     for shape in ((40, 3000), (2, 300_000), (3000, 40), (70_000, 3)):
         a = 1e8 + draw.numpy.standard_normal(shape)

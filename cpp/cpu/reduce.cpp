@@ -3,6 +3,7 @@
 // kernels/reduce_kernels.hpp).
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "../operands.hpp"
 #include "caches.hpp"
@@ -29,7 +30,9 @@ constexpr std::int64_t task_bytes = 256 << 10;
 // Columns so many items apart at most are read with all that is between them, which comes in the
 // same cache lines.
 constexpr std::int64_t widest_gap = 4;
-// Data of a tile up to which a mean is found and the deviations from it are summed up tile by tile.
+// Of so many elements at most, what a tile of so many bytes holds, the mean is found before the
+// deviations from it are summed up.
+constexpr std::int64_t few_deviations = 192;
 constexpr std::int64_t cached_bytes = 512 << 10;
 constexpr int most_levels = 58;
 constexpr std::int64_t widest_packed = 256;  // accumulators of a packed tile of several blocks
@@ -55,7 +58,8 @@ struct Kernels {
   ReduceColumnsKernel columns = nullptr;
 };
 
-Kernels find_kernels(Reduction op, DType dtype, DType accumulator) {
+// `deviations`: from their center, besides their squares.
+Kernels find_kernels(Reduction op, DType dtype, DType accumulator, bool deviations = false) {
   const ReduceKernels& table = kernels().reduce;
   const bool adds = op == Reduction::sum || op == Reduction::prod;
   dtype = compute_dtype(dtype);
@@ -72,6 +76,7 @@ Kernels find_kernels(Reduction op, DType dtype, DType accumulator) {
   }
   const int d = static_cast<int>(dtype);
   Kernels k{dtype, table.rows[index(op)][d][wide], table.columns[index(op)][d][wide]};
+  if (deviations) k = {dtype, table.deviations_rows[d][wide], table.deviations_columns[d][wide]};
   if (!k.rows) {
     raise(ErrorKind::not_implemented, info(op).name, " of ", dtype, " with accumulator ",
           accumulator, " has no kernel");
@@ -92,6 +97,9 @@ struct Pass {
   Plan kept;               // operands: out, center, in
   Plan group;              // operand: in
   bool from_mean = false;  // the center is the mean of the group
+  // Where the sum of the deviations from the center goes, besides that of their squares; laid out
+  // as out is. Else null.
+  char* deviations = nullptr;
 };
 
 // Copies group elements k0 … k0 + count of `width` outputs, `kept_stride` bytes apart, into a block
@@ -138,7 +146,6 @@ struct Shape {  // how a pass is cut
   std::int64_t width;  // outputs of a tile
   std::int64_t block;  // elements packed at a time
   std::int64_t split;  // elements of one task
-  bool fits_cache;     // with from_mean: a tile can be read twice
   bool far;            // what is read comes from beyond the caches
 };
 
@@ -181,9 +188,7 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
     s.block = std::min(s.block, s.n);
     s.width = std::min<std::int64_t>(room / s.block, s.block < s.n ? widest_packed : most_columns);
   }
-  if (p.from_mean) s.width = std::min(s.width, cached_bytes / (item * s.n));  // 0: see fits_cache
-  const bool by_columns = s.form == Form::columns || s.form == Form::packed_columns;
-  s.fits_cache = s.width >= std::min<std::int64_t>(m, by_columns ? 1024 / item : 1);
+  if (p.from_mean) s.width = std::min(s.width, cached_bytes / (item * s.n));
   s.width = std::clamp<std::int64_t>(s.width, 1, m);
   // Several tasks per output where there are few outputs.
   s.split = s.n;
@@ -221,6 +226,21 @@ Layout in_order_of(const Dims& shape, const Dims& strides) {
   return layout;
 }
 
+Array accumulators(const Layout& layout, DType dtype) {
+  Array a;
+  a.layout = layout;
+  a.dtype = dtype;
+  a.storage = allocate(checked_bytes(a.size(), itemsize(dtype)));
+  return a;
+}
+
+// How many elements make one result.
+std::int64_t count_of(const Layout& layout, std::span<const bool> reduced) {
+  std::int64_t n = 1;
+  for (int i = 0; i < layout.ndim(); ++i) n *= reduced[i] ? layout.shape[i] : 1;
+  return n;
+}
+
 void divide(DType dtype, char* values, double divisor, std::int64_t n) {
   dispatch(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -231,8 +251,9 @@ void divide(DType dtype, char* values, double divisor, std::int64_t n) {
   });
 }
 
-// Elements k0 … k1 of one tile into out[0 … width). `means`: the centers of the tile, next to each
-// other, in place of the pass's.
+// Elements k0 … k1 of one tile into out[0 … width), or the sums of deviations there and those of
+// their squares into the `width` accumulators after them. `means`: the centers of the tile, next to
+// each other, in place of the pass's.
 void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& tile, std::int64_t k0,
                  std::int64_t k1, char* out, const char* means = nullptr) {
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
@@ -256,7 +277,8 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   if (s.form == Form::rows) {
     const char* const first = in + k0 * step;
     const std::int64_t bytes = (k1 - k0) * item;
-    if (!s.far || kept_stride != bytes || bytes < 128 || bytes >= least_fetched_row) {
+    if (p.deviations || !s.far || kept_stride != bytes || bytes < 128 ||
+        bytes >= least_fetched_row) {
       return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
     }
     // Short rows are read several side by side, which hardware that fetches ahead does not follow.
@@ -286,7 +308,8 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   const bool casts = k.dtype != p.dtype;
   const int kernel_item = itemsize(k.dtype);
   const std::int64_t block_bytes = (s.block * tile.width * std::max(item, kernel_item) + 63) & ~63;
-  const std::int64_t level_bytes = (tile.width * out_item + 63) & ~63;
+  const std::int64_t values = p.deviations ? 2 * tile.width : tile.width;
+  const std::int64_t level_bytes = (values * out_item + 63) & ~63;
   const bool several = k1 - k0 > s.block;
   char* scratch = thread_scratch(2 * block_bytes + (several ? most_levels * level_bytes : 0));
   char* cast_block = scratch + block_bytes;
@@ -316,35 +339,41 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
     reduce_block(at, stack + top * level_bytes);
     for (std::int64_t c = count++; c & 1; c >>= 1) {
       --top;
-      merge(stack + top * level_bytes, stack + (top + 1) * level_bytes, tile.width);
+      merge(stack + top * level_bytes, stack + (top + 1) * level_bytes, values);
     }
     ++top;
   }
   for (; top > 1; --top) {
-    merge(stack + (top - 2) * level_bytes, stack + (top - 1) * level_bytes, tile.width);
+    merge(stack + (top - 2) * level_bytes, stack + (top - 1) * level_bytes, values);
   }
-  std::memcpy(out, stack, tile.width * out_item);
+  std::memcpy(out, stack, values * out_item);
 }
 
-// False, with nothing done, if the pass is from_mean but does not fit the cache.
-bool run_pass(const Pass& p) {
-  const Kernels k = find_kernels(p.op, p.dtype, p.accumulator);
+void run_pass(const Pass& p) {
+  const Kernels k = find_kernels(p.op, p.dtype, p.accumulator, p.deviations);
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
   Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
   s.far = p.kept.count() * s.n * item >= last_cache_bytes() / 2;
-  if (p.from_mean && !s.fits_cache) return false;
   const Tiles tiles(p.kept, s.width);
   const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
   const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;
   const CopyKernel copy_items = kernels().copy[item_class(out_item)];
+  const auto store = [&](const Tile& tile, const char* results) {
+    for (char* to : {p.deviations, p.out}) {
+      if (!to) continue;
+      copy_items(results, {0, out_item}, to + tile.offset[0] * out_item, {0, out_stride}, 1,
+                 tile.width);
+      results += tile.width * out_item;
+    }
+  };
   // Complex accumulators are aligned like their parts.
   const bool aligned = reinterpret_cast<std::uintptr_t>(p.out) % real_bytes == 0;
   const std::int64_t work = outputs * s.n * item;
 
   if (splits == 1) {
-    const Pass sums{Reduction::sum, p.dtype, p.accumulator, p.in, nullptr,
-                    nullptr,        p.kept,  p.group,       false};
+    const Pass sums{Reduction::sum, p.dtype, p.accumulator, p.in,
+                    nullptr,        nullptr, p.kept,        p.group};
     const Kernels sum_kernels =
         p.from_mean ? find_kernels(Reduction::sum, p.dtype, p.accumulator) : k;
     const auto reduce_whole = [&](const Tile& tile, char* out) {
@@ -361,27 +390,32 @@ bool run_pass(const Pass& p) {
       for (std::int64_t t = task * per_task; t < end; ++t) {
         const Tile tile = tiles[t];
         char* out = p.out + tile.offset[0] * out_item;
-        if (aligned && (tile.width == 1 || out_stride == out_item)) {
+        if (aligned && !p.deviations && (tile.width == 1 || out_stride == out_item)) {
           reduce_whole(tile, out);
         } else {
           alignas(64) char results[most_columns * 16];
           reduce_whole(tile, results);
-          copy_items(results, {0, out_item}, out, {0, out_stride}, 1, tile.width);
+          store(tile, results);
         }
       }
     });
-    return true;
+    return;
   }
 
-  const StorageRef partial = allocate(checked_bytes(splits * outputs, out_item));
+  // Of each part the results of all tiles, those of one after those of the other.
+  const std::int64_t values = p.deviations ? 2 * outputs : outputs;
+  const StorageRef partial = allocate(checked_bytes(splits * values, out_item));
   char* partials = static_cast<char*>(partial->data);
+  const auto place = [&](const Tile& tile) {
+    return (p.deviations ? 2 * tile.position : tile.position) * out_item;
+  };
   std::atomic<bool> decided{false};  // one task of any() or all() can settle the result
   const bool stoppable = outputs == 1 && (p.op == Reduction::any || p.op == Reduction::all);
   const char undecided = p.op == Reduction::all;
   parallel_for(splits * tiles.count(), work, [&](std::int64_t task) {
     const std::int64_t part = task / tiles.count();
     const Tile tile = tiles[task % tiles.count()];
-    char* out = partials + (part * outputs + tile.position) * out_item;
+    char* out = partials + part * values * out_item + place(tile);
     if (stoppable && decided.load(std::memory_order_relaxed)) {
       *out = undecided;
       return;
@@ -392,15 +426,13 @@ bool run_pass(const Pass& p) {
   const MergeKernel merge = merge_kernel(p.op, p.accumulator);
   for (std::int64_t step = 1; step < splits; step *= 2) {
     for (std::int64_t i = 0; i + step < splits; i += 2 * step) {
-      merge(partials + i * outputs * out_item, partials + (i + step) * outputs * out_item, outputs);
+      merge(partials + i * values * out_item, partials + (i + step) * values * out_item, values);
     }
   }
   for (std::int64_t t = 0; t < tiles.count(); ++t) {
     const Tile tile = tiles[t];
-    copy_items(partials + tile.position * out_item, {0, out_item},
-               p.out + tile.offset[0] * out_item, {0, out_stride}, 1, tile.width);
+    store(tile, partials + place(tile));
   }
-  return true;
 }
 
 // Every element of out becomes the reduction of nothing.
@@ -485,48 +517,17 @@ bool reduce_repeated(Reduction op, DType accumulator, const Operand& in,
 
 }  // namespace
 
-void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
-            const Operand* center, const Operand& out) {
-  accumulator = kernel_accumulator(op, accumulator);
+namespace {
+
+// The general way. `deviations`: where the sums of the deviations from the centers go, besides
+// those of their squares; it is laid out as out is.
+void reduce_groups(Reduction op, DType accumulator, const Operand& in,
+                   std::span<const bool> reduced, const Operand* center, const Operand& out,
+                   const Array* deviations) {
   const Layout& layout = *in.layout;
-  const int ndim = layout.ndim();
-  const int out_item = itemsize(accumulator);
-  const int real_bytes = is_complex(accumulator) ? out_item / 2 : out_item;
-
-  // Small and contiguous, reduced to one number: one call.
-  if (out.layout->size == 1 && layout.size > 0 && out.dtype == accumulator && !center &&
-      (ndim == 1 || layout.size < small_group) && layout.size * itemsize(in.dtype) <= task_bytes &&
-      reinterpret_cast<std::uintptr_t>(out.data) % real_bytes == 0 && layout.is_contiguous()) {
-    const Kernels k = find_kernels(op, in.dtype, accumulator);
-    if (k.dtype == in.dtype) {
-      if (op != Reduction::sum_squared_deviations) {
-        return k.rows(in.data, 0, 1, layout.size, nullptr, out.data);
-      }
-      alignas(16) char mean[16];
-      find_kernels(Reduction::sum, in.dtype, accumulator)
-          .rows(in.data, 0, 1, layout.size, nullptr, mean);
-      divide(accumulator, mean, static_cast<double>(layout.size), 1);
-      return k.rows(in.data, 0, 1, layout.size, mean, out.data);
-    }
-  }
-
-  if (!center && reduce_few(op, accumulator, in, reduced, out)) return;
-  if (out.layout->size == 0) return;
-  if (layout.size == 0) return write_empty(op, accumulator, out);
-  if (!center && reduce_repeated(op, accumulator, in, reduced, out)) return;
+  const int ndim = layout.ndim(), out_item = itemsize(accumulator);
   const bool from_mean = op == Reduction::sum_squared_deviations && !center;
-  std::int64_t elements = 1;  // of one result
-  for (int i = 0; i < ndim; ++i) elements *= reduced[i] ? layout.shape[i] : 1;
-  const auto about_mean_in_two_passes = [&] {
-    Array mean;
-    mean.layout = Layout::contiguous(out.layout->shape);
-    mean.dtype = accumulator;
-    mean.storage = allocate(checked_bytes(mean.size(), out_item));
-    reduce(Reduction::sum, accumulator, in, reduced, nullptr, mean);
-    divide(accumulator, mean.data(), static_cast<double>(elements), mean.size());
-    const Operand mean_operand(mean);
-    reduce(op, accumulator, in, reduced, &mean_operand, out);
-  };
+  const std::int64_t elements = count_of(layout, reduced);  // of one result
 
   // The centers in the accumulator's dtype.
   Array center_copy;
@@ -586,7 +587,6 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     if (!more) {
       for (int i = 0; i < ndim; ++i) state[i] = state[i] ? 2 : 0;
     }
-    if (from_mean && more) return about_mean_in_two_passes();
 
     Dims group_shape, group_strides, kept_shape, kept_strides, out_strides, center_strides;
     int kept_axis = 0;
@@ -610,7 +610,7 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     p.dtype = dtype;
     p.accumulator = accumulator;
     p.from_mean = from_mean;
-    Array next;
+    Array next, next_deviations;
     bool direct = !more && out.dtype == accumulator;
     if (direct && !center && kept_shape.size() > 1) {
       // Where kept dimensions merge in memory, but not in the order of the results, those are
@@ -620,9 +620,7 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
       direct = make_plan(kept_shape, alone, 1).ndim() == make_plan(kept_shape, both, 2).ndim();
     }
     if (!direct) {
-      next.layout = in_order_of(kept_shape, kept_strides);
-      next.dtype = accumulator;
-      next.storage = allocate(checked_bytes(next.size(), out_item));
+      next = accumulators(in_order_of(kept_shape, kept_strides), accumulator);
       out_strides = next.layout.strides;
     }
     const Dims* const operands[3] = {&out_strides, center ? &center_strides : nullptr,
@@ -633,7 +631,25 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     p.in = data + (p.kept.base[2] + p.group.base[0]) * itemsize(dtype);
     p.center = center ? center_operand.data + p.kept.base[1] * out_item : nullptr;
     p.out = (direct ? out.data : next.data()) + p.kept.base[0] * out_item;
-    if (!run_pass(p)) return about_mean_in_two_passes();
+    if (deviations) {
+      if (!direct) next_deviations = accumulators(next.layout, accumulator);
+      p.deviations = (direct ? *deviations : next_deviations).data() + p.kept.base[0] * out_item;
+    }
+    run_pass(p);
+    if (deviations && !direct) {
+      bool left[max_ndim];
+      std::size_t dimensions = 0;
+      for (int i = 0; i < ndim; ++i) {
+        if (state[i] != 2 && (state[i] || !reduced[i])) left[dimensions++] = state[i] == 1;
+      }
+      if (more) {
+        reduce(Reduction::sum, accumulator, next_deviations, {left, dimensions}, nullptr,
+               *deviations);
+      } else {
+        copy(next_deviations, *deviations);
+      }
+    }
+    deviations = nullptr;
 
     if (!more) {
       if (direct) return;
@@ -662,6 +678,140 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     center = nullptr;
     end = begin;
   }
+}
+
+// Squared deviations from the means of many elements are summed up in one pass: of those from the
+// mean of a few elements the square of the sum of the deviations, over their number, is too much
+// (Chan, Golub and LeVeque 1983). Where that is most of it, or no number, a second pass goes about
+// the mean. Which few elements those are depends on the shape alone.
+constexpr std::int64_t few_centered = 16, far_apart = 4096;
+
+// squares[i], about a center, becomes that about the mean, or -1 where that is no good; whether all
+// of them are.
+bool about_means(DType accumulator, const void* deviations, void* squares, double n,
+                 std::int64_t count) {
+  constexpr int most_times = 8;  // three bits are lost at most
+  bool good = true;
+  dispatch(accumulator, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_floating_point_v<T>) {
+      T* const square = static_cast<T*>(squares);
+      const T* const sum = static_cast<const T*>(deviations);
+      constexpr T infinity = std::numeric_limits<T>::infinity();
+      for (std::int64_t i = 0; i < count; ++i) {
+        const T about_center = square[i];
+        const T about_mean = about_center - sum[i] * (sum[i] / static_cast<T>(n));
+        const bool near = most_times * about_mean >= about_center && about_center < infinity;
+        const bool ok = near || about_center != about_center;
+        square[i] = ok ? about_mean : T(-1);
+        good &= ok;
+      }
+    }
+  });
+  return good;
+}
+
+void reduce_about_mean(DType accumulator, const Operand& in, std::span<const bool> reduced,
+                       const Operand& out) {
+  const Layout& layout = *in.layout;
+  Layout few = layout;
+  std::int64_t elements = 1;
+  for (int i = layout.ndim() - 1; i >= 0; --i) {
+    if (!reduced[i]) continue;
+    const std::int64_t n = layout.shape[i], count = std::min(few_centered / elements, n);
+    few = slice_axis(few, i, 0, n < far_apart ? 1 : n / count, count);
+    elements *= count;
+  }
+  Operand first = in;
+  first.layout = &few;
+  const Layout results = Layout::contiguous(out.layout->shape);
+  const Array center = accumulators(results, accumulator);
+  const Array sums = accumulators(results, accumulator);
+  const Array squares = accumulators(results, accumulator);
+  const Operand about(center);
+  reduce(Reduction::sum, accumulator, first, reduced, nullptr, center);
+  divide(accumulator, center.data(), static_cast<double>(elements), center.size());
+  reduce_groups(Reduction::sum_squared_deviations, accumulator, in, reduced, &about, squares,
+                &sums);
+  const double n = static_cast<double>(count_of(layout, reduced));
+  if (!about_means(accumulator, sums.data(), squares.data(), n, squares.size())) {
+    reduce(Reduction::sum, accumulator, in, reduced, nullptr, center);
+    divide(accumulator, center.data(), n, center.size());
+    reduce_groups(Reduction::sum_squared_deviations, accumulator, in, reduced, &about, sums,
+                  nullptr);
+    dispatch(accumulator, [&](auto zero) {
+      using T = decltype(zero);
+      if constexpr (std::is_floating_point_v<T>) {
+        T *const square = squares.data_as<T>(), *const again = sums.data_as<T>();
+        for (std::int64_t i = 0; i < squares.size(); ++i) {
+          if (square[i] < 0) square[i] = again[i];
+        }
+      }
+    });
+  }
+  copy(squares, out);
+}
+
+// The same for n < far_apart elements that follow each other, without plans; false, with nothing
+// done, where two passes are needed.
+bool reduce_few_about_mean(DType accumulator, DType dtype, const char* in, std::int64_t n,
+                           char* out) {
+  const std::int64_t elements = std::min(few_centered, n);
+  alignas(16) char center[8], both[16];  // the sum of the deviations, and that of their squares
+  find_kernels(Reduction::sum, dtype, accumulator).rows(in, 0, 1, elements, nullptr, center);
+  divide(accumulator, center, static_cast<double>(elements), 1);
+  find_kernels(Reduction::sum_squared_deviations, dtype, accumulator, true)
+      .rows(in, 0, 1, n, center, both);
+  char* const square = both + itemsize(accumulator);
+  if (!about_means(accumulator, both, square, static_cast<double>(n), 1)) return false;
+  std::memcpy(out, square, itemsize(accumulator));
+  return true;
+}
+
+}  // namespace
+
+void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
+            const Operand* center, const Operand& out) {
+  accumulator = kernel_accumulator(op, accumulator);
+  const Layout& layout = *in.layout;
+  const int ndim = layout.ndim();
+  const int out_item = itemsize(accumulator);
+  const int real_bytes = is_complex(accumulator) ? out_item / 2 : out_item;
+
+  // Small and contiguous, reduced to one number: one call.
+  const bool about_mean = op == Reduction::sum_squared_deviations && !center;
+  if (out.layout->size == 1 && layout.size > 0 && out.dtype == accumulator && !center &&
+      (ndim == 1 ? !about_mean || layout.size < far_apart : layout.size < small_group) &&
+      layout.size * itemsize(in.dtype) <= task_bytes &&
+      reinterpret_cast<std::uintptr_t>(out.data) % real_bytes == 0 && layout.is_contiguous()) {
+    const Kernels k = find_kernels(op, in.dtype, accumulator);
+    if (k.dtype == in.dtype) {
+      if (!about_mean) {
+        return k.rows(in.data, 0, 1, layout.size, nullptr, out.data);
+      }
+      if (layout.size > few_deviations) {
+        if (ndim == 1 &&
+            reduce_few_about_mean(accumulator, in.dtype, in.data, layout.size, out.data)) {
+          return;
+        }
+      } else {
+        alignas(16) char mean[16];
+        find_kernels(Reduction::sum, in.dtype, accumulator)
+            .rows(in.data, 0, 1, layout.size, nullptr, mean);
+        divide(accumulator, mean, static_cast<double>(layout.size), 1);
+        return k.rows(in.data, 0, 1, layout.size, mean, out.data);
+      }
+    }
+  }
+
+  if (!center && reduce_few(op, accumulator, in, reduced, out)) return;
+  if (out.layout->size == 0) return;
+  if (layout.size == 0) return write_empty(op, accumulator, out);
+  if (!center && reduce_repeated(op, accumulator, in, reduced, out)) return;
+  if (about_mean && count_of(layout, reduced) > few_deviations) {
+    return reduce_about_mean(accumulator, in, reduced, out);
+  }
+  reduce_groups(op, accumulator, in, reduced, center, out, nullptr);
 }
 
 // ---- argmax, argmin -----------------------------------------------------------------------------

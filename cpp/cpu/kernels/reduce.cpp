@@ -16,6 +16,15 @@ inline constexpr bool order_free = !ops::is_float_v<A> && !ops::is_complex_v<A>;
 template <class Op>
 inline constexpr bool is_extreme = ops::same_type_v<Op, ops::Max> || ops::same_type_v<Op, ops::Min>;
 
+// The deviations from the center. Columns of them have a second plane of accumulators, for the
+// squares, which ops::SumSquaredDeviations adds up alone.
+struct SumDeviations : ops::Sum {
+  template <class V>
+  ARRAYX_HD static V map(V x, V center) {
+    return x - center;
+  }
+};
+
 // Sums of 8- and 16-bit integers run in integers of twice the width, of which so many fit one,
 // before they are added up in 64 bits: a quarter or half of the additions, and of the widening.
 template <class T>
@@ -51,6 +60,40 @@ void finish([[maybe_unused]] A* out, [[maybe_unused]] int64_t n) {
 }
 
 // ---- rows -------------------------------------------------------------------------------------
+
+// The results of the chunks of a row, combined as they come.
+template <class Op, class A, int U>
+class ChunkTree {
+ public:
+  // A finished subtree of so many chunks, a power of two.
+  void push(const A* subtree, int64_t chunks) {
+    A x[U];
+    ARRAYX_UNROLL
+    for (int u = 0; u < U; ++u) x[u] = subtree[u];
+    for (int64_t c = count_ / chunks; c & 1; c >>= 1) {
+      --top_;
+      ARRAYX_UNROLL
+      for (int u = 0; u < U; ++u) x[u] = Op::combine(stack_[top_][u], x[u]);
+    }
+    count_ += chunks;
+    ARRAYX_UNROLL
+    for (int u = 0; u < U; ++u) stack_[top_][u] = x[u];
+    ++top_;
+  }
+  void result(A* out) const {
+    ARRAYX_UNROLL
+    for (int u = 0; u < U; ++u) out[u] = stack_[top_ - 1][u];
+    for (int level = top_ - 2; level >= 0; --level) {
+      ARRAYX_UNROLL
+      for (int u = 0; u < U; ++u) out[u] = Op::combine(stack_[level][u], out[u]);
+    }
+  }
+
+ private:
+  A stack_[60][U];
+  int top_ = 0;
+  int64_t count_ = 0;
+};
 
 // U: consecutive accumulators that make one element: 2 for sums of complex numbers, whose parts add
 // up independently.
@@ -180,11 +223,14 @@ struct Rows {
   static constexpr int K = G < 4 ? G : 4;
   template <bool asks>
   ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
-    V x = fold_rows<K>([&](int k) { return full_chunk<asks>(at(p, k * C), c); }, 0, Combine());
-    x = fold_groups<W / K>(x);
-    x = fold_neighbours<2 * U>(x);
+    const V x = folded([&](int k) { return full_chunk<asks>(at(p, k * C), c); });
     ARRAYX_UNROLL
     for (int u = 0; u < U; ++u) out[u] = x[u];
+  }
+  template <class Chunk>
+  ARRAYX_HD static V folded(const Chunk& chunk) {
+    const V x = fold_rows<K>(chunk, 0, Combine());
+    return fold_neighbours<2 * U>(fold_groups<W / K>(x));
   }
   // Groups of N lanes to groups of U.
   template <int N>
@@ -382,45 +428,23 @@ struct Rows {
     if constexpr (is_extreme<Op> && ops::is_float_v<A>) {
       if (plain_extreme<asks>(p, n, out)) return;
     }
-    A stack[60][U];
-    int top = 0;
-    int64_t count = 0;
-    // A finished subtree of so many chunks, a power of two.
-    const auto push = [&](const A* subtree, int64_t chunks) {
-      A x[U];
-      ARRAYX_UNROLL
-      for (int u = 0; u < U; ++u) x[u] = subtree[u];
-      for (int64_t c = count / chunks; c & 1; c >>= 1) {
-        --top;
-        ARRAYX_UNROLL
-        for (int u = 0; u < U; ++u) x[u] = Op::combine(stack[top][u], x[u]);
-      }
-      count += chunks;
-      ARRAYX_UNROLL
-      for (int u = 0; u < U; ++u) stack[top][u] = x[u];
-      ++top;
-    };
+    ChunkTree<Op, A, U> tree;
     const V c(center);
     A part[U];
     int64_t i = 0;
     for (; i + K * C <= n; i += K * C) {
       full_chunks<asks>(at(p, i), c, part);
-      push(part, K);
+      tree.push(part, K);
     }
     for (; i + C <= n; i += C) {
       fold_vector<W>(full_chunk<asks>(at(p, i), c), part);
-      push(part, 1);
+      tree.push(part, 1);
     }
     if (i < n) {
       partial_chunk<asks>(at(p, i), n - i, center, part, room);
-      push(part, 1);
+      tree.push(part, 1);
     }
-    ARRAYX_UNROLL
-    for (int u = 0; u < U; ++u) out[u] = stack[top - 1][u];
-    for (int level = top - 2; level >= 0; --level) {
-      ARRAYX_UNROLL
-      for (int u = 0; u < U; ++u) out[u] = Op::combine(stack[level][u], out[u]);
-    }
+    tree.result(out);
   }
 
   static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
@@ -445,6 +469,88 @@ struct Rows {
   }
 };
 
+// Rows of deviations and of their squares, read once. The sums of squares follow the others.
+template <class T, class A>
+struct DeviationRows {
+  using Sums = Rows<SumDeviations, T, A, 1>;
+  using Squares = Rows<ops::SumSquaredDeviations, T, A, 1>;
+  using V = typename Sums::V;
+  static constexpr int P = Sums::P, W = Sums::W, R = Sums::R, K = Sums::K;
+  static constexpr int64_t C = Sums::C;
+
+  // A full chunk, as Rows reads it.
+  template <bool asks>
+  ARRAYX_HD static void full_chunk(const char* p, V c, V& sum, V& square) {
+    V s[R], q[R];
+    asm("" ::: "memory");
+    const auto deviation = [&](int64_t i) { return Sums::mapped(Sums::at(p, i), c); };
+    ARRAYX_UNROLL
+    for (int r = 0; r < R; ++r) {
+      s[r] = deviation(r * W);
+      q[r] = s[r] * s[r];
+    }
+    Sums::template fetch_next<asks>(p);
+    for (int i = 1; i < 16; ++i) {
+      if (i * P * int(sizeof(T)) % line_bytes == 0) {
+        Sums::template fetch_next<asks>(Sums::at(p, i * P));
+      }
+      asm("" ::: "memory");
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) {
+        const V d = deviation(i * P + r * W);
+        s[r] = s[r] + d;
+        q[r] = q[r] + d * d;
+      }
+    }
+    sum = Sums::halved(s);
+    square = Squares::halved(q);
+  }
+
+  template <bool asks>
+  static void row(const char* p, int64_t n, A center, A* sum, A* square) {
+    ChunkTree<SumDeviations, A, 1> sums;
+    ChunkTree<ops::SumSquaredDeviations, A, 1> squares;
+    const V c(center);
+    A part;
+    int64_t i = 0;
+    for (; i + K * C <= n; i += K * C) {
+      V s[K], q[K];
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) full_chunk<asks>(Sums::at(p, i + k * C), c, s[k], q[k]);
+      part = Sums::folded([&](int k) { return s[k]; })[0];
+      sums.push(&part, K);
+      part = Squares::folded([&](int k) { return q[k]; })[0];
+      squares.push(&part, K);
+    }
+    for (; i + C <= n; i += C) {
+      V s, q;
+      full_chunk<asks>(Sums::at(p, i), c, s, q);
+      Sums::template fold_vector<W>(s, &part);
+      sums.push(&part, 1);
+      Squares::template fold_vector<W>(q, &part);
+      squares.push(&part, 1);
+    }
+    if (i < n) {
+      Sums::template partial_chunk<asks>(Sums::at(p, i), n - i, center, &part);
+      sums.push(&part, 1);
+      Squares::template partial_chunk<asks>(Sums::at(p, i), n - i, center, &part);
+      squares.push(&part, 1);
+    }
+    sums.result(sum);
+    squares.result(square);
+  }
+
+  static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
+                  void* out) {
+    A* const sums = static_cast<A*>(out);
+    const auto reduce = asks_for_pages ? row<true> : row<false>;
+    for (int64_t r = 0; r < rows; ++r) {
+      const A c = load_item<A>(static_cast<const char*>(center) + r * int64_t(sizeof(A)));
+      reduce(in + r * row_stride, n, c, sums + r, sums + rows + r);
+    }
+  }
+};
+
 // ---- columns ----------------------------------------------------------------------------------
 
 template <class Op, class T, class A>
@@ -457,6 +563,11 @@ struct Columns {
   static constexpr int64_t most_narrow =
       (ops::vector_bytes == 64 ? 32 : 8) * ops::vector_bytes / int64_t(sizeof(A));
 
+  // Whether the squares of what is added go to a second plane, `plane` accumulators behind.
+  static constexpr bool squares = ops::same_type_v<Op, SumDeviations>;
+  static constexpr int64_t widest = squares ? most_columns / 2 : most_columns;
+  static constexpr int64_t most_levels = 14;  // of max_column_length
+
   // Rows that stay in registers along the whole width.
   static constexpr int together = sizeof(A) > sizeof(T) ? 8 : 4;
 
@@ -468,10 +579,11 @@ struct Columns {
   enum class Width { whole, part, narrow };
   template <class V, int K, Width width = Width::whole>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
-                               A* out, bool go_on, int64_t ahead, int64_t live = 0) {
+                               A* out, int64_t plane, bool go_on, int64_t ahead, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
     constexpr bool Part = width == Width::part;
     V c[K], acc[K];
+    [[maybe_unused]] V square[K];
     const auto load = [&](const char* q, int k) {
       if constexpr (W == 1) {
         return Op::map(convert_item<A>(load_item<T>(q + k * sizeof(T))), c[k]);
@@ -495,15 +607,25 @@ struct Columns {
     int64_t i = 0;
     if (go_on) {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) acc[k] = load_accumulators(out, k);
+      for (int k = 0; k < K; ++k) {
+        acc[k] = load_accumulators(out, k);
+        if constexpr (squares) square[k] = load_accumulators(out + plane, k);
+      }
     } else {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) acc[k] = load(p, k);
+      for (int k = 0; k < K; ++k) {
+        acc[k] = load(p, k);
+        if constexpr (squares) square[k] = acc[k] * acc[k];
+      }
       i = 1;
     }
     const auto add = [&](const char* q) {
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) acc[k] = added<Op, T>(acc[k], load(q, k));
+      for (int k = 0; k < K; ++k) {
+        const V x = load(q, k);
+        acc[k] = added<Op, T>(acc[k], x);
+        if constexpr (squares) square[k] = square[k] + x * x;
+      }
       if constexpr (width == Width::narrow) {
         fetch_page_after<K * W* int(sizeof(T))>(q);
       } else if (K > 1 && ahead) {
@@ -516,35 +638,39 @@ struct Columns {
     } else {
       for (; i < count; ++i) add(p + i * stride);
     }
-    if constexpr (Part) {
-      __builtin_memcpy(out, &acc[0], live * sizeof(A));
-    } else {
-      ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) __builtin_memcpy(out + k * W, &acc[k], sizeof(V));
-    }
+    const auto store = [&](const V* x, A* to) {
+      if constexpr (Part) {
+        __builtin_memcpy(to, x, live * sizeof(A));
+      } else {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) __builtin_memcpy(to + k * W, x + k, sizeof(V));
+      }
+    };
+    store(acc, out);
+    if constexpr (squares) store(square, out + plane);
   }
 
   static void accumulate(const char* in, int64_t stride, int64_t count, int64_t width,
-                         const A* center, A* out, bool go_on, int64_t ahead = 0) {
+                         const A* center, A* out, int64_t plane, bool go_on, int64_t ahead = 0) {
     int64_t j = 0;
     const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
     if constexpr (vector) {
       constexpr int W = ops::vector_bytes / int(sizeof(A));
       using V = Vec<A, W>;
-      constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 ? 2 : 1);
+      constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 && !squares ? 2 : 1);
       for (; j + K * W <= width; j += K * W) {
-        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, ahead);
+        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, ahead);
       }
       for (; j + W <= width; j += W) {
-        stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0);
+        stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, 0);
       }
       if (j < width) {
-        stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0,
-                                  width - j);
+        stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on,
+                                  0, width - j);
       }
     } else {
       for (; j < width; ++j) {
-        stripe<A, 1>(in + j * sizeof(T), stride, count, at(j), out + j, go_on, 0);
+        stripe<A, 1>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, 0);
       }
     }
   }
@@ -552,14 +678,14 @@ struct Columns {
   // All rounds of a chunk, of as many columns at a time as registers hold: what is narrow is read
   // straight on.
   static void narrow_rounds(const char* in, int64_t stride, int64_t count, int64_t width,
-                            const A* center, A* out) {
+                            const A* center, A* out, int64_t plane) {
     constexpr int W = ops::vector_bytes / int(sizeof(A));
     using V = Vec<A, W>;
     int64_t j = 0;
     const auto run = [&]<int K>(std::integral_constant<int, K>) {
       for (; j + K * W <= width; j += K * W) {
         stripe<V, K, Width::narrow>(in + j * sizeof(T), stride, count,
-                                    center ? center + j : nullptr, out + j, false, 0);
+                                    center ? center + j : nullptr, out + j, plane, false, 0);
       }
     };
     if constexpr (ops::vector_bytes == 64) {
@@ -570,7 +696,7 @@ struct Columns {
     run(std::integral_constant<int, 1>());
     if (j < width) {
       stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, center ? center + j : nullptr,
-                                out + j, false, 0, width - j);
+                                out + j, plane, false, 0, width - j);
     }
   }
 
@@ -615,6 +741,15 @@ struct Columns {
     }
     for (; j < n; ++j) left[j] = Op::combine(left[j], right[j]);
   }
+  // Of both planes.
+  static void merge_planes(A* left, const A* right, int64_t n, int64_t plane) {
+    merge(left, right, n);
+    if constexpr (squares) merge(left + plane, right + plane, n);
+  }
+  static void copy_planes(A* to, int64_t to_plane, const A* from, int64_t plane, int64_t n) {
+    __builtin_memcpy(to, from, n * sizeof(A));
+    if constexpr (squares) __builtin_memcpy(to + to_plane, from + plane, n * sizeof(A));
+  }
   static void merge_kernel(void* left, const void* right, int64_t n) {
     merge(static_cast<A*>(left), static_cast<const A*>(right), n);
   }
@@ -624,7 +759,7 @@ struct Columns {
   // slower. Where shorter rows follow each other without gaps (fused), P of them are one long row
   // of (lane, column) pairs.
   static void chunk(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
-                    bool fused, A* lanes) {
+                    bool fused, A* lanes, int64_t plane) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
     if (fused) {
       // Lanes that fill the first cache are left there between more than one round. Narrow ones
@@ -632,7 +767,8 @@ struct Columns {
       constexpr bool light = vector && !is_extreme<Op>;
       const int64_t rounds = 64 * width > (8 << 10) ? together : 1;
       if (light && P * width <= most_narrow && full > 0) {
-        if constexpr (light) narrow_rounds(in, P * row_stride, full, P * width, center, lanes);
+        if constexpr (light)
+          narrow_rounds(in, P * row_stride, full, P * width, center, lanes, plane);
       } else if (light && rounds == 1 && !center && full > 0) {
         if constexpr (light) {
           const auto read = asks_for_pages ? straight_rounds<true> : straight_rounds<false>;
@@ -642,11 +778,11 @@ struct Columns {
         const int64_t ahead = rounds > 1 ? rounds * P * row_stride : page_bytes;
         for (int64_t i = 0; i < full; i += rounds) {
           accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
-                     P * width, center, lanes, i > 0, ahead);
+                     P * width, center, lanes, plane, i > 0, ahead);
         }
       }
       if (rest > 0) {
-        accumulate(in + full * P * row_stride, 0, 1, rest * width, center, lanes, full > 0);
+        accumulate(in + full * P * row_stride, 0, 1, rest * width, center, lanes, plane, full > 0);
       }
     } else {
       for (int64_t i = 0; i < full + (rest > 0); i += together) {
@@ -654,15 +790,15 @@ struct Columns {
           const int64_t rounds = full + (r < rest) - i;
           if (rounds <= 0) break;
           accumulate(in + (i * P + r) * row_stride, P * row_stride,
-                     rounds < together ? rounds : together, width, center, lanes + r * width, i > 0,
-                     row_stride);
+                     rounds < together ? rounds : together, width, center, lanes + r * width, plane,
+                     i > 0, row_stride);
         }
       }
     }
     int64_t left = live;
     for (int64_t half = P / 2; half > 0; half /= 2) {
       if (left > half) {
-        merge(lanes, lanes + half * width, (left - half) * width);
+        merge_planes(lanes, lanes + half * width, (left - half) * width, plane);
         left = half;
       }
     }
@@ -755,28 +891,34 @@ struct Columns {
     }
   }
 
-  // lanes: P × width, stack: a level of `width` for each doubling of the number of chunks.
+  // lanes: P × width, stack: a level of `width` for each doubling of the number of chunks; behind
+  // them, and behind the `out_plane` accumulators of the result, their second planes.
   static void segment(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
-                      bool fused, A* lanes, A* stack, A* out) {
+                      bool fused, A* lanes, A* stack, A* out, int64_t out_plane) {
+    const int64_t plane = P * width, levels_plane = most_levels * width;
     int top = 0;
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += C) {
       // Full chunks of a row that is repeated are all the same.
       if (row_stride != 0 || i == 0 || n - i < C) {
-        chunk(in + i * row_stride, row_stride, n - i < C ? n - i : C, width, center, fused, lanes);
+        chunk(in + i * row_stride, row_stride, n - i < C ? n - i : C, width, center, fused, lanes,
+              plane);
       }
       int levels = 0;  // this chunk is the last of so many finished pairs
       for (int64_t c = count++; c & 1; c >>= 1) ++levels;
-      A* to = i + C < n || top > 0 ? stack + top * width : out;
-      __builtin_memcpy(to, lanes, width * sizeof(A));
+      const bool whole = i + C >= n && top == 0;
+      A* to = whole ? out : stack + top * width;
+      copy_planes(to, whole ? out_plane : levels_plane, lanes, plane, width);
       for (; levels > 0; --levels, --top) {
-        merge(stack + (top - 1) * width, stack + top * width, width);
+        merge_planes(stack + (top - 1) * width, stack + top * width, width, levels_plane);
       }
       ++top;
     }
     if (n <= C) return;
-    for (; top > 1; --top) merge(stack + (top - 2) * width, stack + (top - 1) * width, width);
-    __builtin_memcpy(out, stack, width * sizeof(A));
+    for (; top > 1; --top) {
+      merge_planes(stack + (top - 2) * width, stack + (top - 1) * width, width, levels_plane);
+    }
+    copy_planes(out, out_plane, stack, levels_plane, width);
   }
 
   static void run_any_order(const char* in, int64_t row_stride, int64_t n, int64_t width,
@@ -785,15 +927,15 @@ struct Columns {
     // are not in the same pages.
     const int64_t part = n / together;
     for (int64_t i = 0; i < part; ++i) {
-      accumulate(in + i * row_stride, part * row_stride, together, width, center, out, i > 0);
+      accumulate(in + i * row_stride, part * row_stride, together, width, center, out, 0, i > 0);
     }
     for (int64_t i = part * together; i < n; ++i) {
-      accumulate(in + i * row_stride, 0, 1, width, center, out, i > 0);
+      accumulate(in + i * row_stride, 0, 1, width, center, out, 0, i > 0);
     }
   }
 
   static void run_segment(const char* in, int64_t row_stride, int64_t n, int64_t width,
-                          const A* center, char* workspace, A* out) {
+                          const A* center, char* workspace, A* out, int64_t out_plane) {
     if constexpr (sums_narrow<Op, T, A>) {
       using N = twice_as_wide<T>;
       N* sums = reinterpret_cast<N*>(workspace);
@@ -801,12 +943,12 @@ struct Columns {
         const int64_t rows = n - i < narrow_sums<T> ? n - i : narrow_sums<T>;
         Columns<Op, T, N>::run_any_order(in + i * row_stride, row_stride, rows, width, nullptr,
                                          sums);
-        Columns<Op, N, A>::accumulate(workspace, 0, 1, width, nullptr, out, i > 0);
+        Columns<Op, N, A>::accumulate(workspace, 0, 1, width, nullptr, out, 0, i > 0);
       }
     } else if constexpr (order_free<A>) {
       run_any_order(in, row_stride, n, width, center, out);
     } else {
-      if constexpr (vector) {
+      if constexpr (vector && !squares) {
         // More rows only from within an L1: they are not read in the order of memory.
         if (n <= 2 * P || (n <= 4 * P && n * row_stride <= (16 << 10))) {
           few_columns<1>(in, row_stride, 0, n, width, center, out, false,
@@ -826,17 +968,17 @@ struct Columns {
         }
         center = centers;
       }
-      segment(in, row_stride, n, width, center, fused, lanes, stack, out);
+      segment(in, row_stride, n, width, center, fused, lanes, stack, out, out_plane);
     }
   }
 
   static void run(const char* in, int64_t row_stride, int64_t n, int64_t columns,
                   const void* center, void* workspace, void* out) {
-    for (int64_t j = 0; j < columns; j += most_columns) {
-      const int64_t width = columns - j < most_columns ? columns - j : most_columns;
+    for (int64_t j = 0; j < columns; j += widest) {
+      const int64_t width = columns - j < widest ? columns - j : widest;
       run_segment(in + j * sizeof(T), row_stride, n, width,
                   center ? static_cast<const A*>(center) + j : nullptr,
-                  static_cast<char*>(workspace), static_cast<A*>(out) + j);
+                  static_cast<char*>(workspace), static_cast<A*>(out) + j, columns);
       finish<Op>(static_cast<A*>(out) + j, width);
     }
   }
@@ -855,7 +997,7 @@ struct Columns {
     for (int64_t r = 0; r < rows; ++r) {
       A lanes[P], stack[60];
       segment(in + r * row_stride, sizeof(T), n, 1, nullptr, true, lanes, stack,
-              static_cast<A*>(out) + r);
+              static_cast<A*>(out) + r, 0);
     }
   }
 };
@@ -1088,6 +1230,13 @@ void fill_pair(ReduceKernels& k, Reduction op, DType d, int wide) {
   }
 }
 
+template <class T, class A>
+void fill_deviations(ReduceKernels& k, DType d, int wide) {
+  fill_pair<ops::SumSquaredDeviations, T, A>(k, Reduction::sum_squared_deviations, d, wide);
+  k.deviations_rows[static_cast<int>(d)][wide] = DeviationRows<T, A>::run;
+  k.deviations_columns[static_cast<int>(d)][wide] = Columns<SumDeviations, T, A>::run;
+}
+
 template <class T>
 void fill_dtype(ReduceKernels& k, DType dtype) {
   using namespace ops;
@@ -1106,11 +1255,11 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
   } else if constexpr (is_float_v<T>) {
     fill_pair<Sum, T, T>(k, Reduction::sum, dtype, 0);
     fill_pair<Prod, T, T>(k, Reduction::prod, dtype, 0);
-    fill_pair<SumSquaredDeviations, T, T>(k, Reduction::sum_squared_deviations, dtype, 0);
+    fill_deviations<T, T>(k, dtype, 0);
     fill_pair<SumMagnitudes, T, T>(k, Reduction::sum_magnitudes, dtype, 0);
     if constexpr (same_type_v<T, f32>) {
       fill_pair<Sum, f32, f64>(k, Reduction::sum, dtype, 1);
-      fill_pair<SumSquaredDeviations, f32, f64>(k, Reduction::sum_squared_deviations, dtype, 1);
+      fill_deviations<f32, f64>(k, dtype, 1);
       fill_pair<SumMagnitudes, f32, f64>(k, Reduction::sum_magnitudes, dtype, 1);
     }
   } else {

@@ -79,6 +79,9 @@ struct ReduceKernels {
   // complex128 for float32 and complex64.
   ReduceRowsKernel rows[reduction_count][dtype_count][2] = {};
   ReduceColumnsKernel columns[reduction_count][dtype_count][2] = {};
+  // The sums of the deviations from the center and, behind all of them, those of their squares.
+  ReduceRowsKernel deviations_rows[dtype_count][2] = {};
+  ReduceColumnsKernel deviations_columns[dtype_count][2] = {};
   // By the accumulator's dtype.
   MergeKernel merge[reduction_count][dtype_count] = {};
   // [1] is the largest, [0] the smallest. (arg_reduce.cpp)
