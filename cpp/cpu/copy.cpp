@@ -71,13 +71,14 @@ void copy(const Operand& in, const Operand& out) {
 
 namespace {
 
-// A matrix in memory: the dimensions before an axis are its rows, the others are their items.
+// A matrix in memory: the dimensions before an axis are its rows, the others are their items, which
+// follow each other.
 struct Matrix {
   char* data;
   Strides2D strides;
   std::int64_t rows, items;
 
-  // False where the dimensions do not merge so, or the elements are of another dtype.
+  // False where the dimensions are not so, or the elements are of another dtype.
   bool describes(const Operand& operand, int axis, DType dtype) {
     const Layout& layout = *operand.layout;
     if (operand.dtype != dtype || operand.host_scalar) return false;
@@ -87,8 +88,8 @@ struct Matrix {
     Layout view;
     if (!reshape(layout, Dims{rows, items}, view)) return false;
     data = operand.data;
-    strides = {view.strides[0] * itemsize(dtype), view.strides[1] * itemsize(dtype)};
-    return true;
+    strides = {view.strides[0] * itemsize(dtype), itemsize(dtype)};
+    return items <= 1 || view.strides[1] == 1;
   }
 };
 
@@ -127,7 +128,7 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
   if (axis > 0 && !items && bytes > chunk_bytes / 4 && !goes_past_caches(bytes, 2 * bytes)) {
     std::vector<Matrix> matrices(parts.size());
     Matrix result;
-    bool all = result.describes(out, axis, out.dtype);
+    bool all = result.describes(out, axis, out.dtype) && result.items * size <= chunk_bytes;
     for (std::size_t i = 0; i < parts.size() && all; ++i) {
       all = matrices[i].describes(parts[i], axis, out.dtype);
     }
