@@ -649,6 +649,7 @@ __global__ void __launch_bounds__(staged_row_threads)
   constexpr int together = 16, levels = 4, loads = 8;
   static_assert(reduce_lanes <= together << (levels - 1));
   __shared__ __align__(16) unsigned char results[levels * staged_row_threads * sizeof(A)];
+  static_assert(sizeof results + staged_row_bytes <= 49152);
   extern __shared__ __align__(16) unsigned char shared[];
   const int thread = threadIdx.x, threads = blockDim.x, n = static_cast<int>(loop.n);
   const int step = static_cast<int>(loop.kept[0].stride[0]);

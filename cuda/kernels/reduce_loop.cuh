@@ -13,8 +13,9 @@ inline constexpr int most_joined = 8192;  // outputs or tiles of which several b
 inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
 inline constexpr int short_rows_at_once = 4;  // of a thread
 inline constexpr int short_row_threads = 128;
-// Rows of a block that come through shared memory, and what they may take there.
-inline constexpr int staged_row_threads = 128, staged_row_bytes = 40960;
+// Rows of a block that come through shared memory, and what they may take there: with what the
+// kernel has for itself, no more than a block may have unasked.
+inline constexpr int staged_row_threads = 128, staged_row_bytes = 36864;
 inline constexpr int whole_column_threads = 128;
 inline constexpr int staged_column_parts = 4;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,

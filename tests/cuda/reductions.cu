@@ -82,7 +82,7 @@ void check_bits_of_many_outputs(std::span<const std::int64_t> lengths) {
   constexpr std::int64_t outputs = 70000, few = 1000;
   for (const DType dtype :
        {DType::float16, DType::float32, DType::float64, DType::complex64, DType::complex128}) {
-    const View line = random_view(dtype, {outputs * 8 + 4096}, {false, true}, Values::near_one);
+    const View line = random_view(dtype, {outputs * 75 + 4096}, {false, true}, Values::near_one);
     const StorageRef all = cuda::allocate(outputs * 16), part = cuda::allocate(few * 16);
     std::vector<char> bits(few * 16), others(few * 16);
     std::int64_t apart = 0;
@@ -117,9 +117,10 @@ void check_bits_of_many_outputs(std::span<const std::int64_t> lengths) {
         expect(bits == others, text.str());
       }
     };
-    for (const int form : {0, 1, 2, 3}) {
+    for (const int form : {0, 1, 2, 3, 5}) {
       const bool rows = form % 2 != 0;
-      apart = form < 2 ? 7 : 8;  // packs are whole and aligned where it is even
+      // Packs are whole and aligned where it is even; rows far apart fill shared memory.
+      apart = form < 2 ? 7 : form < 4 ? 8 : 75;
       for (const std::int64_t n : lengths) {
         const DType result = compute_dtype(dtype);
         for (const Reduction op : {Reduction::sum, Reduction::prod, Reduction::max}) {
