@@ -742,11 +742,12 @@ struct Columns {
     for (; j < n; ++j) left[j] = Op::combine(left[j], right[j]);
   }
   // Of both planes.
-  static void merge_planes(A* left, const A* right, int64_t n, int64_t plane) {
+  ARRAYX_HD static void merge_planes(A* left, const A* right, int64_t n, int64_t plane) {
     merge(left, right, n);
     if constexpr (squares) merge(left + plane, right + plane, n);
   }
-  static void copy_planes(A* to, int64_t to_plane, const A* from, int64_t plane, int64_t n) {
+  ARRAYX_HD static void copy_planes(A* to, int64_t to_plane, const A* from, int64_t plane,
+                                    int64_t n) {
     __builtin_memcpy(to, from, n * sizeof(A));
     if constexpr (squares) __builtin_memcpy(to + to_plane, from + plane, n * sizeof(A));
   }
