@@ -1164,6 +1164,9 @@ __device__ __forceinline__ void store_moments(const ReduceLoop& loop, char* out,
   }
   f64 squares = x.im - x.re * (x.re * wanted.inverse_n);
   if (squares < 0) squares = 0;
+  // Squares of finite numbers may overflow, and the square of their sum does then.
+  constexpr f64 infinity = ops::greatest_value<f64>();
+  if (x.im == infinity && ops::fabs(x.re) < infinity) squares = infinity;
   if (wanted.dtype == DType::float32) {
     squares *= wanted.factor;
     *reinterpret_cast<f32*>(out) = static_cast<f32>(wanted.root ? sqrt(squares) : squares);
