@@ -165,6 +165,8 @@ class Case:
     # Largest difference from the reference in units of rounding of its largest magnitude; the
     # libraries' functions differ in their last bits.
     rounding: float = 16
+    # What NumPy computes as the right result, where its own answer to the statement is not accurate.
+    reference: str | None = None
     # What of the result r is compared, where a result is not unique or not an array.
     compared: str = "r"
     # The operand that the statement writes to, which is then the result.

@@ -11,7 +11,7 @@ import os
 import statistics
 import time
 import timeit
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +177,10 @@ def checked_timers(
     by_name = {library.name: library for library in libraries}
     order = ["NumPy", *(name for name in by_name if name != "NumPy")]
     expected: Any = None
+    if case.reference is not None:
+        accurate = replace(case, statement=case.reference, spelled={})
+        statement, names = bound_names(accurate, by_name["NumPy"], store)
+        expected = result_of(accurate, statement, names, by_name["NumPy"])
     timers = {}
     for library in [by_name[name] for name in order if name in by_name]:
         try:

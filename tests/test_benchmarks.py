@@ -100,6 +100,23 @@ def test_a_wrong_result_is_told_and_not_timed() -> None:
     assert set(outcome.seconds) == {"NumPy"}
 
 
+def test_a_reference_stands_for_an_inaccurate_answer_of_numpy() -> None:
+    ours, peer = few_libraries()
+    reference = "xp.cumulative_sum(x, axis=0, dtype=xp.float64)"
+    x = {"x": Operand((100_000,), "float32")}
+    statement = "xp.cumulative_sum(x, axis=0)"
+    case = Case("scans", "sum", statement, x, rounding=2, reference=reference)
+    timers = timing.checked_timers(
+        case, [ours, peer], timing.Store(), outcome := timing.Timing(case)
+    )
+    assert set(timers) == {"arrayx"} and set(outcome.wrong) == {"NumPy"}
+    case = replace(case, reference=None)
+    timers = timing.checked_timers(
+        case, [ours, peer], timing.Store(), outcome := timing.Timing(case)
+    )
+    assert set(timers) == {"NumPy"} and set(outcome.wrong) == {"arrayx"}
+
+
 def test_a_function_that_a_library_lacks_leaves_the_others() -> None:
     ours, peer = few_libraries()
     lacking = replace(peer, xp=SimpleNamespace())

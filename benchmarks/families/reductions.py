@@ -75,6 +75,7 @@ def case(
     view: str = "x",
     part: float = 1,
     writes: bool = False,
+    reference: str | None = None,
     spelled: dict[str, str] | None = None,
 ) -> Case:
     """Return one case: a function with axis= over an array or a view of it."""
@@ -92,6 +93,7 @@ def case(
         # NumPy takes rows one after another, and its error grows with their number; the roundings
         # of products do not cancel as well as those of sums.
         rounding=64 + (64 if "prod" in function else 16) * math.sqrt(reduced(shape, axes)),
+        reference=reference,
         spelled=spelled or {},
         tier=tier,
     )
@@ -259,4 +261,11 @@ def scans(scale: Scale) -> Iterator[Case]:
                                 else FULL
                             ),
                             writes=True,
+                            # NumPy adds one element after the other: a float32 of 2^25 stays as it
+                            # is whatever is added.
+                            reference=(
+                                f"xp.cumulative_sum(v, axis={axes or 0}, dtype=xp.float64)"
+                                if (function, dtype) == ("cumulative_sum", "float32")
+                                else None
+                            ),
                         )
