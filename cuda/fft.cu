@@ -35,6 +35,7 @@ struct Transforms {
   int rank;
   long long count;
   bool columns_in, columns_out;  // side by side
+  long long row_out = 0;         // elements of an output's row, where not all of it is written
 
   bool operator==(const Transforms&) const = default;
 };
@@ -115,7 +116,7 @@ struct Cufft {
     const bool to_real = t.in == t.complex && t.out != t.complex, from_real = t.in != t.complex;
     const long long half = n[t.rank - 1] / 2 + 1;
     if (to_real) in[t.rank - 1] = half;
-    if (from_real) out[t.rank - 1] = half;
+    if (from_real) out[t.rank - 1] = t.row_out > 0 ? t.row_out : half;
     const auto step = [&](bool are_columns) { return are_columns ? t.count : 1; };
     const auto distance = [&](const std::array<long long, most_axes>& lengths, bool are_columns) {
       long long elements = 1;
@@ -172,6 +173,7 @@ struct Job {
   // whose input, or output, has the job's dimensions last in memory, with others behind them.
   bool turned_in = false, turned_out = false;
   bool may_read_columns = false;  // of real numbers, which it turns into rows
+  bool leaves_rest = false;       // the output is the first part of longer rows or columns
 };
 
 std::int64_t product_of(const Dims& shape, int first, int last) {
@@ -283,6 +285,19 @@ bool is_taken_directly(const Job& job, bool turned, const Operand& a, std::int64
          is_aligned_to(a.data, itemsize(complex_dtype(a.dtype)));
 }
 
+// The elements that an axis has in memory where, for all that is left out at its end, the layout is
+// that of contiguous elements; else none.
+std::optional<std::int64_t> length_in_memory(const Layout& layout, int axis) {
+  Layout whole = layout;
+  for (int d = axis - 1; d >= 0 && whole.strides[axis] > 0; --d) {
+    if (whole.shape[d] == 1) continue;
+    whole.shape[axis] = whole.strides[d] / whole.strides[axis];
+    break;
+  }
+  if (whole.shape[axis] < layout.shape[axis] || !whole.is_contiguous()) return std::nullopt;
+  return whole.shape[axis];
+}
+
 // Whether the axis, of so many elements, is the slowest in memory, the others as they stand.
 bool lies_as_columns(const Operand& a, int axis, std::int64_t length) {
   Dims order{axis};
@@ -375,11 +390,29 @@ void run_columns(Columns c, int axis, const Operand& in, const Operand& out, boo
   transform_columns(c, from.data, out.data);
 }
 
+// Has the job write to an output of which it is given the first part, as where the other
+// frequencies are to be found from those.
+void leave_rest(Job& job, const Operand& out) {
+  const int ndim = out.layout->ndim();
+  const bool are_rows = !job.columns && !job.transforms.columns_out;
+  if ((!are_rows && !job.columns) || !is_aligned_to(out.data, itemsize(out.dtype))) return;
+  const int axis = job.turned_out ? ndim - 1 : job.axis;
+  const auto length =
+      length_in_memory(permute(*out.layout, order_of(job, job.turned_out, ndim)), axis);
+  job.leaves_rest = length && *length > out.layout->shape[job.axis];
+  if (!job.leaves_rest) return;
+  if (job.columns) {
+    job.columns->stored = *length;
+  } else {
+    job.transforms.row_out = *length;
+  }
+}
+
 // A result, where the plan can write it: in `out` or in an array that is copied there.
 class Result {
  public:
   Result(const Job& job, const Operand& out, std::int64_t length) : out_(out), operand_(out) {
-    if (is_taken_directly(job, job.turned_out, out, length)) return;
+    if (job.leaves_rest || is_taken_directly(job, job.turned_out, out, length)) return;
     array_ = work_array(job, job.turned_out, out.dtype, out.layout->shape);
     operand_ = array_;
   }
@@ -455,6 +488,7 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
   Dims shape = out.layout->shape;
   shape[axis] = n;
   Job job = job_of(in.dtype, out.dtype, shape, axis, 1);
+  leave_rest(job, out);
   FftPlan* plan = nullptr;
   if (job.may_read_columns) {
     // A plan that has its kernel read columns is faster than one of rows and a copy to them where

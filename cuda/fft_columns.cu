@@ -30,7 +30,7 @@ struct Pass {
   char* out;
   const char* table;  // exp(-2 pi i j / points)
   i64 behind;
-  i64 given, wanted;  // along the axis
+  i64 given, wanted, stored;  // along the axis
   int points, width_bits;
   int factors[most_factors], factor_count;
   bool real_in, real_out, inverse;
@@ -118,9 +118,12 @@ __device__ __forceinline__ void transform(Complex<R> (&v)[radix], const Complex<
   for (int m = 1; m < radix; ++m) v[m] = result[m];
 }
 
-// Reads points of one column as complex numbers, and writes them. Plain ones are complex in memory,
-// all of them.
-template <class R, bool is_plain>
+// What a column's points are in memory. Those of a kind are all there, so that nothing is to be
+// decided between the loads of a thread, which would wait for one another.
+enum class Points { any, complex, from_real, to_real };
+
+// Reads points of one column as complex numbers, and writes them.
+template <class R, Points kind>
 struct Column {
   const Pass& p;
   i64 from, to;  // of the axis's first element
@@ -128,7 +131,7 @@ struct Column {
   __device__ Column(const Pass& pass, i64 column)
       : p(pass),
         from(blockIdx.y * p.given * p.behind + column),
-        to(blockIdx.y * p.wanted * p.behind + column) {}
+        to(blockIdx.y * p.stored * p.behind + column) {}
   // An inverse transform is that of numbers whose parts are exchanged.
   __device__ Complex<R> exchanged(Complex<R> x) const {
     return p.inverse ? Complex<R>{x.im, x.re} : x;
@@ -137,26 +140,29 @@ struct Column {
     const auto element = [&](i64 i) {
       return reinterpret_cast<const Complex<R>*>(p.in)[from + i * p.behind];
     };
-    if constexpr (is_plain) return exchanged(element(point));
-    const bool is_mirrored = p.real_out && 2 * point > p.points;
+    if constexpr (kind == Points::complex) return exchanged(element(point));
+    const bool to_real = kind == Points::to_real || (kind == Points::any && p.real_out);
+    const bool from_real = kind == Points::from_real || (kind == Points::any && p.real_in);
+    const bool is_mirrored = to_real && 2 * point > p.points;
     const i64 at = is_mirrored ? p.points - point : point;
     Complex<R> x{0, 0};
-    if (at >= p.given) return x;
-    if (p.real_in) {
+    if (kind == Points::any && at >= p.given) return x;
+    if (from_real) {
       x.re = reinterpret_cast<const R*>(p.in)[from + at * p.behind];
     } else {
       x = element(at);
       if (is_mirrored) x.im = -x.im;
-      if (p.real_out && (at == 0 || 2 * at == p.points)) x.im = 0;
+      if (to_real && (at == 0 || 2 * at == p.points)) x.im = 0;
     }
     return exchanged(x);
   }
   __device__ void store(int point, Complex<R> x) const {
-    if (!is_plain && point >= p.wanted) return;
+    const bool is_part = kind == Points::any || kind == Points::from_real;
+    if (is_part && point >= p.wanted) return;
     const i64 at = to + point * p.behind;
     x = exchanged(x);
     x = {x.re * R(p.scale), x.im * R(p.scale)};
-    if (!is_plain && p.real_out) {
+    if (kind == Points::to_real || (kind == Points::any && p.real_out)) {
       reinterpret_cast<R*>(p.out)[at] = x.re;
     } else {
       reinterpret_cast<Complex<R>*>(p.out)[at] = x;
@@ -164,8 +170,8 @@ struct Column {
   }
 };
 
-template <int radix, class R, bool is_plain>
-__device__ __forceinline__ void run_factor(const Pass& p, const Column<R, is_plain>& column,
+template <int radix, class R, Points kind>
+__device__ __forceinline__ void run_factor(const Pass& p, const Column<R, kind>& column,
                                            bool is_there, int done, const Complex<R>* in,
                                            Complex<R>* out, int x) {
   const int width = 1 << p.width_bits, count = p.points / radix;
@@ -199,7 +205,7 @@ __device__ __forceinline__ void run_factor(const Pass& p, const Column<R, is_pla
   }
 }
 
-template <class R, bool with_large_primes, bool is_plain>
+template <class R, bool with_large_primes, Points kind>
 __global__ void __launch_bounds__(most_threads, with_large_primes ? 1 : 2)
     each_column(const __grid_constant__ Pass p) {
   extern __shared__ __align__(16) char memory[];
@@ -207,7 +213,7 @@ __global__ void __launch_bounds__(most_threads, with_large_primes ? 1 : 2)
   Complex<R>* const buffer = reinterpret_cast<Complex<R>*>(memory);
   const i64 at = i64(blockIdx.x) * width + x;
   const bool is_there = at < p.behind;
-  const Column<R, is_plain> column(p, at);
+  const Column<R, kind> column(p, at);
   int done = 1;
   for (int f = 0; f < p.factor_count; ++f) {
     const Complex<R>* const in = f == 0 ? nullptr : buffer + (f + 1) % 2 * p.points * width;
@@ -318,6 +324,7 @@ void transform_columns(const Columns& c, const char* in, char* out) {
   p.behind = c.behind;
   p.given = c.given;
   p.wanted = c.wanted;
+  p.stored = std::max(c.stored, c.wanted);
   p.factor_count = static_cast<int>(factors.size());
   std::copy(factors.begin(), factors.end(), p.factors);
   p.real_in = !is_complex(c.in);
@@ -330,16 +337,29 @@ void transform_columns(const Columns& c, const char* in, char* out) {
   while (1 << p.width_bits < width) ++p.width_bits;
   const std::size_t bytes =
       static_cast<std::size_t>(p.points) * width * item * std::min(p.factor_count - 1, 2);
-  const bool is_plain = !p.real_in && !p.real_out && c.given >= c.length && c.wanted == c.length;
+  const bool all_given = c.given >= (p.real_out ? c.length / 2 + 1 : c.length);
+  const Points kind = !all_given             ? Points::any
+                      : p.real_in            ? Points::from_real
+                      : c.wanted != c.length ? Points::any
+                      : p.real_out           ? Points::to_real
+                                             : Points::complex;
   const bool large = factors.front() > 8;
   const auto kernel_of = [&](auto real) {
-    using R = decltype(real);
-    if (is_plain) {
-      return large ? reinterpret_cast<const void*>(&each_column<R, true, true>)
-                   : reinterpret_cast<const void*>(&each_column<R, false, true>);
+    const auto of_kind = [&](auto points) {
+      using R = decltype(real);
+      return large ? reinterpret_cast<const void*>(&each_column<R, true, decltype(points)::value>)
+                   : reinterpret_cast<const void*>(&each_column<R, false, decltype(points)::value>);
+    };
+    switch (kind) {
+      case Points::complex:
+        return of_kind(std::integral_constant<Points, Points::complex>{});
+      case Points::from_real:
+        return of_kind(std::integral_constant<Points, Points::from_real>{});
+      case Points::to_real:
+        return of_kind(std::integral_constant<Points, Points::to_real>{});
+      default:
+        return of_kind(std::integral_constant<Points, Points::any>{});
     }
-    return large ? reinterpret_cast<const void*>(&each_column<R, true, false>)
-                 : reinterpret_cast<const void*>(&each_column<R, false, false>);
   };
   const void* const kernel = dtype == DType::complex64 ? kernel_of(f32{}) : kernel_of(f64{});
   allow_shared_bytes(kernel, bytes, "fft");

@@ -13,6 +13,8 @@ struct Columns {
   // Lengths along the axis in memory: missing points are zeros; of a real output's input those
   // after length / 2 are conjugates.
   std::int64_t given = 1, wanted = 1;
+  // Of the output in memory, where it is longer than what is written of it.
+  std::int64_t stored = 0;
   bool inverse = false;
   double scale = 1;
 };

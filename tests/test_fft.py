@@ -218,6 +218,31 @@ def test_real_numbers_are_transformed_as_complex_ones(name, dtype):
         close(ours_of(name, values, **options), expected)
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis", "n"),
+    [
+        ((1 << 20,), 0, 1 << 20),
+        ((1030, 1000), 1, 1024),
+        ((1024, 1031), 0, 1024),
+        ((700, 1501), 0, 700),
+        ((70, 128, 130), 1, 128),
+        ((70, 250, 63), 1, 260),
+        ((3, 700, 505), 1, 700),
+        ((1200, 1, 1000), 2, 990),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_real_numbers_are_transformed_as_complex_ones(shape, axis, n, dtype):
+    """On a GPU they are transformed by halves where they are many, along any axis."""
+    values = random(shape, dtype)
+    for name in ("fft", "ifft"):
+        expected = numpy_of(name, values.astype(COMPLEX_OF[dtype]), n=n, axis=axis)
+        result = ours_of(name, values, n=n, axis=axis)
+        close(result, expected)
+        again = ours_of(name, np.asfortranarray(values), n=n, axis=axis)
+        assert np.asarray(again).tobytes() == np.asarray(result).tobytes()
+
+
 @given(st.integers(0, 10**9))
 @settings(max_examples=300, deadline=None)
 def test_any_layout_axis_and_length(seed):

@@ -79,12 +79,17 @@ Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double sca
   return out;
 }
 
-// Whether a transform of n real numbers is better done as half of one, and its mirror image. Of an
-// odd number there is no half; other engines make the whole one at once.
-bool by_halves(const Array& x, std::int64_t n) {
-  constexpr std::int64_t least = 32;
-  return (x.dtype == DType::float32 || x.dtype == DType::float64) && n % 2 == 0 && n >= least &&
-         x.device().type == DeviceType::cpu;
+// Whether a transform of n real numbers along an axis, the first of `count`, is better done as half
+// of one, and its mirror image. Of an odd number there is no half. A GPU does several axes at once,
+// and little work sooner in fewer steps.
+bool by_halves(const Array& x, std::int64_t n, int axis, int count) {
+  constexpr std::int64_t least = 32, least_bytes = std::int64_t{9} << 20;
+  if ((x.dtype != DType::float32 && x.dtype != DType::float64) || n % 2 != 0 || n < least) {
+    return false;
+  }
+  if (x.device().type == DeviceType::cpu) return true;
+  const std::int64_t given = x.shape()[axis], others = given == 0 ? 0 : x.size() / given;
+  return count == 1 && others >= least_bytes / itemsize(complex_dtype(x.dtype)) / n;
 }
 Array complex_from_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
   const Array out = result_along(x, axis, n, n, complex_dtype(x.dtype));
@@ -109,7 +114,7 @@ Array one_complex(const char* function, const Array& x, Length n, std::int64_t a
   const std::int64_t length = n.value_or(x.shape()[axis]);
   check_length(function, "n", length, axis, x);
   const double scale = scale_of(norm, static_cast<double>(length), inverse);
-  if (by_halves(x, length)) return complex_from_real(x, length, axis, inverse, scale);
+  if (by_halves(x, length, axis, 1)) return complex_from_real(x, length, axis, inverse, scale);
   return complex_transform(complex_input(function, x), length, axis, inverse, scale);
 }
 
@@ -208,9 +213,9 @@ Array over_several(const char* function, const Array& x, const std::optional<Dim
   if (grid.axes.empty()) return arrayx::astype(x, complex_dtype(x.dtype), true);
   const double scale = scale_of(norm, grid.size, inverse);
   const int rest = grid.axes.size() - 1;
-  if (by_halves(x, grid.lengths[rest])) {
-    const Array z = complex_from_real(x, grid.lengths[rest], static_cast<int>(grid.axes[rest]),
-                                      inverse, rest == 0 ? scale : 1);
+  const int last = static_cast<int>(grid.axes[rest]);
+  if (by_halves(x, grid.lengths[rest], last, rest + 1)) {
+    const Array z = complex_from_real(x, grid.lengths[rest], last, inverse, rest == 0 ? scale : 1);
     return several(z, true, grid, rest, inverse, scale);
   }
   return several(complex_input(function, x), false, grid, rest + 1, inverse, scale);
