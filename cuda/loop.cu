@@ -340,7 +340,7 @@ struct Runner {
   }
 
   // Whether the output lies in rows, and every other operand once or twice as far apart, backwards,
-  // or repeated there.
+  // or repeated there; three times where the kernel takes that and no tiles do.
   bool has_rows(const Plan& plan) const {
     const int inner = plan.ndim() - 1;
     if (plan.size[inner] < least_row_packs(kernels.lanes) * kernels.lanes ||
@@ -348,14 +348,14 @@ struct Runner {
         !is_aligned_to(operands[count - 1].data, size[count - 1])) {
       return false;
     }
-    return lies_in_rows(plan);
+    return lies_in_rows(plan, plan.kind == LoopKind::transposed ? 2 : kernels.most_step);
   }
-  bool lies_in_rows(const Plan& plan) const {
+  bool lies_in_rows(const Plan& plan, std::int64_t most_step = 2) const {
     for (int k = 0; k < count; ++k) {
       if (operands[k].is_value) continue;
       const std::int64_t step = plan.stride[k][plan.ndim() - 1];
       if (operands[k].memory != operands[k].kernel && !kernels.packs_convert) return false;
-      if (step < -1 || step > 2) return false;
+      if (step < -1 || step > most_step) return false;
     }
     return true;
   }

@@ -145,6 +145,19 @@ __device__ __forceinline__ Run<M, N> every_second(const Run<M, N>& low, const Ru
   return r;
 }
 
+// Every third of the 48 bytes of three runs.
+__device__ __forceinline__ Run<u8, 16> every_third(const Run<u8, 16> (&x)[3]) {
+  u32 w[12];
+  memcpy(w, x, sizeof w);
+  Run<u8, 16> r;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const u32 three = __byte_perm(w[3 * i], w[3 * i + 1], 0x0630);
+    r.w[i] = __byte_perm(three, w[3 * i + 2], 0x5210);
+  }
+  return r;
+}
+
 // Word j of y has item j of each word of x.
 template <int Per>
 __device__ __forceinline__ void turn(const u32 (&x)[Per], u32 (&y)[Per]) {
@@ -162,8 +175,9 @@ __device__ __forceinline__ void turn(const u32 (&x)[Per], u32 (&y)[Per]) {
 }
 
 // The elements of a granule of an operand whose row begins at `row` and has elements `stride` bytes
-// apart: 0, or once or twice their size, or once that backwards.
-template <class M, int N>
+// apart: 0, or once or twice their size, or once that backwards; of bytes three times where it is
+// the most.
+template <class M, int N, int most_step = 2>
 __device__ __forceinline__ Run<M, N> load_granule(const char* row, i64 stride, Granule g) {
   constexpr int item = int(sizeof(M));
   if (stride == item) return load_run<M, N>(row + i64(g.start) * item, g.lo, g.hi);
@@ -172,6 +186,19 @@ __device__ __forceinline__ Run<M, N> load_granule(const char* row, i64 stride, G
     return reversed<M, N>(load_run<M, N>(lowest, N - g.hi, N - g.lo));
   }
   if (stride == 0) return repeated<M, N>(*reinterpret_cast<const M*>(row));
+  if constexpr (most_step == 3) {
+    if (stride == 3) {
+      const char* const p = row + i64(g.start) * 3;
+      const int from = 3 * g.lo, to = 3 * g.hi - 2;  // of the 3 N bytes there
+      Run<u8, 16> third[3] = {};
+#pragma unroll
+      for (int i = 0; i < 3; ++i) {
+        const int lo = max(0, from - N * i), hi = min(N, to - N * i);
+        if (lo < hi) third[i] = load_run<u8, 16>(p + N * i, lo, hi);
+      }
+      return every_third(third);
+    }
+  }
   const char* const p = row + i64(g.start) * (2 * item);
   const int from = 2 * g.lo, to = 2 * g.hi - 1;  // of the 2 N elements there
   Run<M, N> low{}, high{};

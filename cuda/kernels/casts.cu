@@ -16,6 +16,7 @@ void fill_casts_from(KernelTable& table, DType from) {
     k.joined_rows = nullptr;
     if constexpr (joins_rows<O>) k.joined_rows = reinterpret_cast<const void*>(&joined_rows<O>);
     k.packs_convert = true;
+    k.most_step = most_step<O>;
     k.lanes = O::lanes;
     k.pack_threads = pack_threads<O>;
     k.packs_per_thread = packs_in_flight<O>;

@@ -35,6 +35,7 @@ struct ElementwiseKernels {
   int pack_threads = 0, packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;
   int tile_bytes[2] = {};  // of the first operand's tile, and of any other's
+  int most_step = 2;       // of operands of `rows`, in elements
   int pack_tile_granules = 0, pack_tile_packs = 0;
 };
 
