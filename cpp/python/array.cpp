@@ -25,7 +25,7 @@ constexpr int free_list_capacity = 256;
 ArrayObject* free_list[free_list_capacity];
 int free_list_size = 0;
 
-void deallocate(PyObject* self) {
+void deallocate_array(PyObject* self) {
   auto* object = reinterpret_cast<ArrayObject*>(self);
   if (object->weak_references) PyObject_ClearWeakRefs(self);
   if (object->owner) {
@@ -134,7 +134,7 @@ PyObject* get_imag(PyObject* self, void*) {
   });
 }
 
-PyGetSetDef attributes[] = {
+PyGetSetDef array_attributes[] = {
     {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
     {"device", get_device, nullptr, "Where the elements are.", nullptr},
     {"shape", get_shape, nullptr, "The size of each dimension, a tuple.", nullptr},
@@ -340,7 +340,7 @@ PyCFunction as_method(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-PyMethodDef methods[] = {
+PyMethodDef array_methods[] = {
     {"__array_namespace__", as_method(array_namespace), METH_FASTCALL | METH_KEYWORDS,
      "__array_namespace__($self, /, *, api_version=None)\n--\n\nThe arrayx package."},
     {"to_device", as_method(array_to_device), METH_FASTCALL | METH_KEYWORDS,
@@ -459,7 +459,7 @@ void bind_array(pybind11::module_& module) {
       "other creation functions.";
   array_type.tp_basicsize = sizeof(ArrayObject);
   array_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  array_type.tp_dealloc = deallocate;
+  array_type.tp_dealloc = deallocate_array;
   array_type.tp_weaklistoffset = offsetof(ArrayObject, weak_references);
   array_type.tp_repr = array_repr;
   array_type.tp_str = array_str;
@@ -468,8 +468,8 @@ void bind_array(pybind11::module_& module) {
   array_type.tp_iter = array_iterate;
   // No tp_getattro that knows the commonest names: it halves what they cost, but with one Python
   // makes an object for every call of a method, and x.item() takes 60 ns instead of 25.
-  array_type.tp_getset = attributes;
-  array_type.tp_methods = methods;
+  array_type.tp_getset = array_attributes;
+  array_type.tp_methods = array_methods;
   array_type.tp_as_number = &array_as_number;
   array_type.tp_as_mapping = &array_as_mapping;
   array_type.tp_as_sequence = &array_as_sequence;

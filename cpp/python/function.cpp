@@ -186,7 +186,7 @@ int clear(PyObject* self) {
   for (PyObject*& value : function_of(self)->defaults) Py_CLEAR(value);
   return 0;
 }
-void deallocate(PyObject* self) {
+void deallocate_function(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (function_of(self)->weak_references) PyObject_ClearWeakRefs(self);
   clear(self);
@@ -245,7 +245,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
 
 char name_name[] = "__name__", qualname_name[] = "__qualname__", doc_name[] = "__doc__",
      annotations_name[] = "__annotations__", type_params_name[] = "__type_params__";
-PyGetSetDef attributes[] = {
+PyGetSetDef function_attributes[] = {
     {"__name__", get_name, nullptr, nullptr, name_name},
     {"__qualname__", get_name, nullptr, nullptr, qualname_name},
     {"__module__", get_module, nullptr, nullptr, nullptr},
@@ -254,8 +254,9 @@ PyGetSetDef attributes[] = {
     {"__type_params__", get_from_wrapped, nullptr, nullptr, type_params_name},
     {"__signature__", get_signature, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\n"},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef function_methods[] = {
+    {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\n"},
+    {nullptr, nullptr, 0, nullptr}};
 PyMemberDef members[] = {
     {"__wrapped__", T_OBJECT_EX, offsetof(FunctionObject, wrapped), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
@@ -366,7 +367,7 @@ void bind_function_type(pybind11::module_& module) {
   function_type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
                            Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                            Py_TPFLAGS_METHOD_DESCRIPTOR;
-  function_type.tp_dealloc = deallocate;
+  function_type.tp_dealloc = deallocate_function;
   function_type.tp_traverse = traverse;
   function_type.tp_clear = clear;
   function_type.tp_weaklistoffset = offsetof(FunctionObject, weak_references);
@@ -374,8 +375,8 @@ void bind_function_type(pybind11::module_& module) {
   function_type.tp_call = PyVectorcall_Call;
   function_type.tp_repr = repr;
   function_type.tp_descr_get = bind_to;
-  function_type.tp_getset = attributes;
-  function_type.tp_methods = methods;
+  function_type.tp_getset = function_attributes;
+  function_type.tp_methods = function_methods;
   function_type.tp_members = members;
   if (PyType_Ready(&function_type) < 0) throw pybind11::error_already_set();
   module.add_object("Function", reinterpret_cast<PyObject*>(&function_type));
