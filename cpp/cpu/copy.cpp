@@ -93,10 +93,11 @@ struct Matrix {
   }
 };
 
-// The rows of several matrices behind each other, a chunk of rows at a time, while that is in the
-// first cache; each row of the result is written once from its start to its end.
+constexpr std::int64_t chunk_bytes = 1 << 15;  // joined at a time, while that is in the first cache
+
+// The rows of several matrices behind each other, a chunk of rows at a time; each row of the result
+// is written once from its start to its end.
 void join_rows(std::span<const Matrix> parts, const Matrix& out, int size) {
-  constexpr std::int64_t chunk_bytes = 1 << 15;
   const CopyKernel copy_items = kernels().copy[item_class(size)];
   const std::int64_t row = out.items * size, bytes = out.rows * row;
   const std::int64_t per_chunk = std::max<std::int64_t>(1, chunk_bytes / row);
@@ -114,7 +115,7 @@ void join_rows(std::span<const Matrix> parts, const Matrix& out, int size) {
 }  // namespace
 
 void join(std::span<const Operand> parts, int axis, const Operand& out) {
-  constexpr std::int64_t chunk_bytes = 1 << 15, short_row = 512;
+  constexpr std::int64_t short_row = 512;
   const Layout& whole = *out.layout;
   const int size = itemsize(out.dtype);
   const std::int64_t bytes = whole.size * size;

@@ -752,14 +752,13 @@ void reduce_about_mean(DType accumulator, const Operand& in, std::span<const boo
   copy(squares, out);
 }
 
-// The same for n < far_apart elements that follow each other, without plans; false, with nothing
-// done, where two passes are needed.
+// The same for n elements that follow each other, few_deviations < n < far_apart, without plans;
+// false, with nothing done, where two passes are needed.
 bool reduce_few_about_mean(DType accumulator, DType dtype, const char* in, std::int64_t n,
                            char* out) {
-  const std::int64_t elements = std::min(few_centered, n);
   alignas(16) char center[8], both[16];  // the sum of the deviations, and that of their squares
-  find_kernels(Reduction::sum, dtype, accumulator).rows(in, 0, 1, elements, nullptr, center);
-  divide(accumulator, center, static_cast<double>(elements), 1);
+  find_kernels(Reduction::sum, dtype, accumulator).rows(in, 0, 1, few_centered, nullptr, center);
+  divide(accumulator, center, static_cast<double>(few_centered), 1);
   find_kernels(Reduction::sum_squared_deviations, dtype, accumulator, true)
       .rows(in, 0, 1, n, center, both);
   char* const square = both + itemsize(accumulator);

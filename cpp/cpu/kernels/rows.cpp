@@ -86,8 +86,10 @@ ARRAYX_HD void store_every_second(Vec<T, N> x, char* row, i64 i, int n) {
 #endif
 }
 
-template <class F, class T, Spacing A, Spacing B, Spacing Out>
-void rows(const RowsJob& job) {
+// Together: vectors of results that are found before the first of them is written, as in
+// vector_loop, and for its reasons.
+template <class F, class T, Spacing A, Spacing B, Spacing Out, int Together>
+[[gnu::noinline, gnu::aligned(line_bytes)]] void rows_by(const RowsJob& job) {
   constexpr int lanes = lanes_of<T>;
   const char *a = static_cast<const char*>(job.in[0]), *b = static_cast<const char*>(job.in[1]);
   char* out = static_cast<char*>(job.out);
@@ -101,6 +103,14 @@ void rows(const RowsJob& job) {
         store_every_second(f(x.load(i), y.load(i)), out, i, lanes);
       }
     } else {
+      for (; Together > 1 && i + Together * lanes < job.n; i += Together * lanes) {
+        fetch<Together * lanes * sizeof(T)>(out + i * i64{sizeof(T)} + 8 * line_bytes);
+        typename Lying<T, A>::V z[Together];
+        ARRAYX_UNROLL
+        for (int k = 0; k < Together; ++k) z[k] = f(x.load(i + k * lanes), y.load(i + k * lanes));
+        ARRAYX_UNROLL
+        for (int k = 0; k < Together; ++k) store(z[k], out, i + k * lanes);
+      }
       for (; i + lanes < job.n; i += lanes) {
         fetch<lanes * sizeof(T)>(out + i * i64{sizeof(T)} + 8 * line_bytes);
         store(f(x.load(i), y.load(i)), out, i);
@@ -115,6 +125,17 @@ void rows(const RowsJob& job) {
       store_first(f(x.load_first(i, rest), y.load_first(i, rest)), out, i, rest);
     }
   }
+}
+
+// Rows of few vectors, which may take half as long again where a loop for several comes first, go
+// without one.
+template <class F, class T, Spacing A, Spacing B, Spacing Out>
+void rows(const RowsJob& job) {
+  constexpr int together = several<T>;
+  if constexpr (A != Spacing::second && B != Spacing::second && Out != Spacing::second) {
+    if (job.n > 2 * together * lanes_of<T>) return rows_by<F, T, A, B, Out, together>(job);
+  }
+  rows_by<F, T, A, B, Out, 1>(job);
 }
 
 template <class F, class T, Spacing A, Spacing Out>
