@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -44,6 +45,10 @@ def build_guarded_engine(folder, interface):
     compiler = os.environ.get("CXX", "c++")
     options = ["-std=c++20", "-O1", "-fPIC", "-shared", f"-I{ROOT / 'cpp'}", "-o", library]
     options.append(f'-DARRAYX_INTERFACE="{interface}"')
+    # As the engines are linked: what a compiler takes from static libraries stays inside.
+    options.append("-fvisibility=hidden")
+    if sys.platform == "linux":
+        options.append("-Wl,--exclude-libs,ALL")
     # Without a sanitizer's run time, which may be loaded into this process.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     subprocess.run([compiler, *options, *sources], env=environment, check=True)
