@@ -322,6 +322,8 @@ class Backend {
   // no other is given. Of `in` the first elements that the transform takes are read, and as many
   // zeros are added as are missing. out is exactly in's view or does not overlap it.
   virtual void fft(const Operand& in, const Operand& out, int axis, bool inverse, double scale) = 0;
+  // Whether fft() takes real numbers, too, along an axis of a shape.
+  virtual bool fft_takes_real(DType /*in*/, const Dims& /*shape*/, int /*axis*/) { return false; }
   // The same along each of some different axes, none of which changes its size.
   virtual void fftn(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
                     double scale) {

@@ -381,6 +381,14 @@ std::int64_t HostFallback::svd(const Operand& a, const Operand* u, const Operand
 
 void HostFallback::fft(const Operand& in, const Operand& out, int axis, bool inverse,
                        double scale) {
+  if (!is_complex(in.dtype)) {
+    Array complex;
+    complex.dtype = out.dtype;
+    complex.layout = Layout::contiguous(in.layout->shape);
+    complex.storage = allocate(complex.nbytes());
+    copy(in, complex);
+    return fft(complex, out, axis, inverse, scale);
+  }
   ARRAYX_READ(x, in);
   ARRAYX_WRITE(result, out);
   host_.fft(x, result, axis, inverse, scale);

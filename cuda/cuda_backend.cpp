@@ -242,6 +242,10 @@ class CudaBackend final : public HostFallback {
     run([&] { cuda::fft(in, out, {&axis, 1}, inverse, scale); },
         [&] { HostFallback::fft(in, out, axis, inverse, scale); });
   }
+  bool fft_takes_real(DType in, const Dims& shape, int axis) override {
+    const OnDevice here(index_);
+    return cuda::fft_takes_real(in, shape, axis);
+  }
   void fftn(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
             double scale) override {
     run([&] { cuda::fft(in, out, axes, inverse, scale); },

@@ -162,5 +162,6 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
           double scale);
 void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale, bool spent);
 Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes);
+bool fft_takes_real(DType in, const Dims& shape, int axis);
 
 }  // namespace arrayx::cuda

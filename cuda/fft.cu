@@ -137,8 +137,12 @@ struct Cufft {
   }
 };
 
-Cufft& cufft() {
+Cufft& cufft_if_found() {
   static Cufft* const library = new Cufft;
+  return *library;
+}
+Cufft& cufft() {
+  Cufft* const library = &cufft_if_found();
   if (!library->found) raise(ErrorKind::not_implemented, "there is no cuFFT");
   return *library;
 }
@@ -364,6 +368,68 @@ void load(const Operand& in, const Operand& to, int axis, Fill&& fill) {
   }
 }
 
+// Ends a transform of real numbers in one pass: z is what is there of it, of which an inverse one
+// has the conjugates, all times a factor; the conjugates of that go to the images, if there are
+// any. Operands are the images, and z.
+template <class R>
+__global__ void __launch_bounds__(block_threads)
+    end_of_real(const __grid_constant__ Loop loop, R factor, bool inverse, bool has_images) {
+  wait_for_earlier();
+  using Item = Pack<R, 2>;
+  constexpr int E = elements_of_thread;
+  over_elements(loop, [&](u32 begin) {
+    const Places<2> place(loop, begin);
+    Item z[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      z[e] = *reinterpret_cast<const Item*>(loop.data[1] + place.offset[e][1]);
+    }
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      if (!place.exists[e]) continue;
+      const R re = z[e].v[0] * factor, im = z[e].v[1] * factor;
+      const Item as_it_is{re, im}, conjugate{re, -im};
+      *reinterpret_cast<Item*>(loop.data[1] + place.offset[e][1]) = inverse ? conjugate : as_it_is;
+      if (has_images) {
+        *reinterpret_cast<Item*>(loop.data[0] + place.offset[e][0]) =
+            inverse ? as_it_is : conjugate;
+      }
+    }
+  });
+}
+
+// `out` has the first frequencies of n real numbers, aligned, and is given the others where it has
+// room for all n along the axis.
+void end_real(const Operand& out, std::int64_t n, int axis, bool inverse, double scale) {
+  const bool has_images = out.layout->shape[axis] > n / 2 + 1;
+  const bool is_done = !inverse && scale == 1;
+  const auto run = [&](const View& values, const View* images) {
+    if (values.layout.size == 0) return;
+    const Operand z = values, image = images ? Operand(*images) : z;
+    if (is_done) {
+      if (images) elementwise(Op::conj, out.dtype, {&z, 1}, image);
+      return;
+    }
+    const Dims* strides[] = {images ? &images->layout.strides : nullptr, &values.layout.strides};
+    const Plan plan = make_plan(values.layout.shape, strides, 2);
+    const Operand* const operands[] = {&image, &z};
+    const auto run_as = [&](auto factor) {
+      launch_over(reinterpret_cast<const void*>(&end_of_real<decltype(factor)>), plan, operands,
+                  "fft", factor, inverse, images != nullptr);
+    };
+    out.dtype == DType::complex64 ? run_as(static_cast<f32>(scale)) : run_as(scale);
+  };
+  if (!has_images) return run(View(out), nullptr);
+  const auto part = [&](std::int64_t start, std::int64_t step, std::int64_t count) {
+    View v(out);
+    v.layout = slice_axis(v.layout, axis, start, step, count);
+    return v;
+  };
+  const View images = part(n - 1, -1, (n - 1) / 2);
+  run(part(1, 1, (n - 1) / 2), &images);
+  run(part(0, n / 2, n % 2 == 0 ? 2 : 1), nullptr);
+}
+
 void run(Cufft& library, FftPlan& plan, const Operand& in, const Operand& out, int direction) {
   std::optional<Scratch> area;
   if (plan.scratch_bytes > 0) {
@@ -419,8 +485,9 @@ class Result {
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
   operator const Operand&() const { return operand_; }
+  bool is_direct() const { return !array_.storage; }
   void deliver() const {
-    if (array_.storage) copy(array_, out_);
+    if (!is_direct()) copy(array_, out_);
   }
 
  private:
@@ -428,11 +495,66 @@ class Result {
   Array array_;
 };
 
+// Of n real numbers as many frequencies as `out` has room for: n / 2 + 1, or all.
+void transform_real(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
+                    double scale) {
+  const auto fill = [](const Operand& from, const Operand& to) { copy(from, to); };
+  if (n == 1) {
+    load(in, out, axis, fill);
+    if (scale != 1) multiply(out, scale, out);
+    return;
+  }
+  Cufft& library = cufft();
+  const std::lock_guard lock(library.mutex);
+  Dims shape = out.layout->shape;
+  shape[axis] = n;
+  Job job = job_of(in.dtype, out.dtype, shape, axis, 1);
+  if (job.columns) {
+    leave_rest(job, out);
+    const Result result(job, out, out.layout->shape[axis]);
+    run_columns(*job.columns, axis, in, result, inverse, scale);
+    return result.deliver();
+  }
+  const View first = part_of(out, axis, 0, n / 2 + 1);
+  leave_rest(job, first);
+  FftPlan* plan = nullptr;
+  if (job.may_read_columns) {
+    // A plan that has its kernel read columns is faster than one of rows and a copy to them where
+    // it needs no work area: that one kernel does it all.
+    Transforms of_columns = job.transforms;
+    of_columns.columns_in = true;
+    plan = &library.plan_for(of_columns);
+    if (plan->scratch_bytes == 0) {
+      job.transforms = of_columns;
+      job.turned_in = false;
+    } else {
+      plan = nullptr;
+    }
+  }
+  if (!plan) plan = &library.plan_for(job.transforms);
+  const Result result(job, first, n / 2 + 1);
+  Array copied;
+  Operand from = in;
+  if (!is_taken_directly(job, job.turned_in, in, n)) {
+    copied = work_array(job, job.turned_in, in.dtype, shape);
+    load(in, copied, axis, fill);
+    from = copied;
+  }
+  run(library, *plan, from, result, forward);
+  if (result.is_direct()) return end_real(out, n, axis, inverse, scale);
+  end_real(result, n, axis, inverse, scale);
+  result.deliver();
+  end_real(out, n, axis, false, 1);
+}
+
 }  // namespace
 
 void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool inverse,
          double scale) {
   if (out.layout->size == 0) return;
+  if (!is_complex(in.dtype)) {
+    return transform_real(in, out, out.layout->shape[axes[0]], axes[0], inverse, scale);
+  }
   Cufft& library = cufft();
   const std::lock_guard lock(library.mutex);
   const std::vector<Job> jobs = jobs_of(in.dtype, out.dtype, out.layout->shape, axes);
@@ -477,51 +599,7 @@ void fft(const Operand& in, const Operand& out, std::span<const int> axes, bool 
 void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool inverse,
           double scale) {
   if (out.layout->size == 0) return;
-  const auto fill = [](const Operand& from, const Operand& to) { copy(from, to); };
-  if (n == 1) {
-    load(in, out, axis, fill);
-    if (scale != 1) multiply(out, scale, out);
-    return;
-  }
-  Cufft& library = cufft();
-  const std::lock_guard lock(library.mutex);
-  Dims shape = out.layout->shape;
-  shape[axis] = n;
-  Job job = job_of(in.dtype, out.dtype, shape, axis, 1);
-  leave_rest(job, out);
-  FftPlan* plan = nullptr;
-  if (job.may_read_columns) {
-    // A plan that has its kernel read columns is faster than one of rows and a copy to them where
-    // it needs no work area: that one kernel does it all.
-    Transforms of_columns = job.transforms;
-    of_columns.columns_in = true;
-    plan = &library.plan_for(of_columns);
-    if (plan->scratch_bytes == 0) {
-      job.transforms = of_columns;
-      job.turned_in = false;
-    } else {
-      plan = nullptr;
-    }
-  }
-  if (!plan && !job.columns) plan = &library.plan_for(job.transforms);
-  const Result result(job, out, n / 2 + 1);
-  const Operand& to = result;
-  if (job.columns) {
-    run_columns(*job.columns, axis, in, to, inverse, scale);
-    result.deliver();
-    return;
-  }
-  Array copied;
-  Operand from = in;
-  if (!is_taken_directly(job, job.turned_in, in, n)) {
-    copied = work_array(job, job.turned_in, in.dtype, shape);
-    load(in, copied, axis, fill);
-    from = copied;
-  }
-  run(library, *plan, from, to, forward);
-  if (inverse) elementwise(Op::conj, out.dtype, {&to, 1}, to);
-  if (scale != 1) multiply(to, scale, to);
-  result.deliver();
+  transform_real(in, out, n, axis, inverse, scale);
 }
 
 void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale,
@@ -581,6 +659,18 @@ void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double
   copy(Element::of(std::int8_t{0}), imaginary);
   run(library, *plan, from, result, backward);
   result.deliver();
+}
+
+// By halves, and their mirror images, where there is an even number and much work: little is done
+// sooner in fewer steps. Kernels for columns read real numbers as they are.
+bool fft_takes_real(DType in, const Dims& shape, int axis) {
+  constexpr std::int64_t least = 32, least_bytes = std::int64_t{9} << 20;
+  const DType out = complex_dtype(in);
+  const std::int64_t n = shape[axis], others = product_of(shape, 0, axis) *
+                                               product_of(shape, axis + 1, shape.size());
+  if (others == 0 || !cufft_if_found().found) return false;
+  return (n % 2 == 0 && n >= least && others >= least_bytes / itemsize(out) / n) ||
+         columns_of(in, out, shape, axis);
 }
 
 Dims fft_order(DType in, DType out, const Dims& lengths, std::span<const int> axes) {

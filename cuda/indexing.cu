@@ -19,65 +19,7 @@ namespace arrayx::cuda {
 
 namespace {
 
-constexpr int each = 4;  // elements of a thread
-
-// run(loop) with every element of a plan.
-template <class Run>
-void with_loops(const Plan& plan, const Operand* const* operands, Run&& run) {
-  in_parts(plan, [&](const Plan& part) {
-    Loop loop;
-    int size[plan_operands];
-    for (int k = 0; k < part.operands; ++k) {
-      size[k] = itemsize(operands[k]->dtype);
-      loop.data[k] = operands[k]->data + part.base[k] * size[k];
-      loop.dtype[k] = operands[k]->dtype;
-      loop.access[k] = Access::direct;
-      if (operands[k]->host_scalar) {
-        loop.access[k] = Access::value;
-        std::memcpy(loop.value[k], operands[k]->data, static_cast<std::size_t>(size[k]));
-      }
-    }
-    std::optional<Scratch> more;
-    set_dims(loop, part, size, more);
-    loop.count = static_cast<u32>(part.count());
-    run(loop);
-  });
-}
-// … that kernel(loop, further…) goes over.
-template <int E = each, class... Further>
-void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
-                 const char* verb, Further... further) {
-  with_loops(plan, operands, [&](Loop& loop) {
-    void* arguments[] = {&loop, &further...};
-    launch(kernel, grid_for(loop.count, block_threads * E), arguments, 0, verb);
-  });
-}
-
-// Where E elements of a thread lie. Those beyond the end are the last one once more.
-template <int K, int E = each>
-struct Places {
-  i64 offset[E][K] = {};
-  bool exists[E];
-
-  __device__ __forceinline__ Places(const Loop& loop, u32 begin) {
-    u32 at[E];
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      const u32 i = begin + e * block_threads;
-      exists[e] = i < loop.count;
-      at[e] = exists[e] ? i : loop.count - 1;
-    }
-    locate(loop, 0, at, offset);
-  }
-};
-template <int E = each, class Body>
-__device__ __forceinline__ void over_elements(const Loop& loop, Body&& body) {
-  const u32 step = gridDim.x * (block_threads * E);
-  for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
-       begin += step) {
-    body(begin);
-  }
-}
+constexpr int each = elements_of_thread;
 
 // An item wherever it lies: memory may not be aligned to it.
 template <class M>

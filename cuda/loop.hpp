@@ -1,6 +1,9 @@
 // The host's side of the kernels over strided operands: from a Plan to launches.
 #pragma once
 
+#include <cstring>
+#include <optional>
+
 #include "../cpp/operands.hpp"
 #include "engine.hpp"
 #include "kernels/tables.cuh"
@@ -113,6 +116,38 @@ void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t s
 // have unasked: all that there are, since other threads launch it, too, with other needs. launch()
 // does it for bytes that alone are more.
 void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb);
+
+// run(loop) with every element of a plan.
+template <class Run>
+void with_loops(const Plan& plan, const Operand* const* operands, Run&& run) {
+  in_parts(plan, [&](const Plan& part) {
+    Loop loop;
+    int size[plan_operands];
+    for (int k = 0; k < part.operands; ++k) {
+      size[k] = itemsize(operands[k]->dtype);
+      loop.data[k] = operands[k]->data + part.base[k] * size[k];
+      loop.dtype[k] = operands[k]->dtype;
+      loop.access[k] = Access::direct;
+      if (operands[k]->host_scalar) {
+        loop.access[k] = Access::value;
+        std::memcpy(loop.value[k], operands[k]->data, static_cast<std::size_t>(size[k]));
+      }
+    }
+    std::optional<Scratch> more;
+    set_dims(loop, part, size, more);
+    loop.count = static_cast<u32>(part.count());
+    run(loop);
+  });
+}
+// … that kernel(loop, further…) goes over.
+template <int E = elements_of_thread, class... Further>
+void launch_over(const void* kernel, const Plan& plan, const Operand* const* operands,
+                 const char* verb, Further... further) {
+  with_loops(plan, operands, [&](Loop& loop) {
+    void* arguments[] = {&loop, &further...};
+    launch(kernel, grid_for(loop.count, block_threads * E), arguments, 0, verb);
+  });
+}
 
 inline bool is_aligned_to(const void* p, std::int64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0;

@@ -128,6 +128,35 @@ __device__ __forceinline__ void locate(const Loop& loop, int first, u32 (&at)[El
   }
 }
 
+// Of loops that go element by element.
+inline constexpr int elements_of_thread = 4;
+
+// Where E elements of a thread lie. Those beyond the end are the last one once more.
+template <int K, int E = elements_of_thread>
+struct Places {
+  i64 offset[E][K] = {};
+  bool exists[E];
+
+  __device__ __forceinline__ Places(const Loop& loop, u32 begin) {
+    u32 at[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const u32 i = begin + e * block_threads;
+      exists[e] = i < loop.count;
+      at[e] = exists[e] ? i : loop.count - 1;
+    }
+    locate(loop, 0, at, offset);
+  }
+};
+template <int E = elements_of_thread, class Body>
+__device__ __forceinline__ void over_elements(const Loop& loop, Body&& body) {
+  const u32 step = gridDim.x * (block_threads * E);
+  for (u32 begin = blockIdx.x * (block_threads * E) + threadIdx.x; begin < loop.count;
+       begin += step) {
+    body(begin);
+  }
+}
+
 // ---- elements and packs -------------------------------------------------------------------------
 
 struct Boolean {};  // bool's bytes, as a type of their own

@@ -64,7 +64,7 @@ double scale_of(Norm norm, double n, bool undone) {
 }
 
 Array complex_transform(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
-  const Array out = result_along(x, axis, n, n, x.dtype);
+  const Array out = result_along(x, axis, n, n, complex_dtype(x.dtype));
   backend_of(x).fft(x, out, axis, inverse, scale);
   return out;
 }
@@ -79,17 +79,12 @@ Array to_real(const Array& x, std::int64_t n, int axis, bool inverse, double sca
   return out;
 }
 
-// Whether a transform of n real numbers along an axis, the first of `count`, is better done as half
-// of one, and its mirror image. Of an odd number there is no half. A GPU does several axes at once,
-// and little work sooner in fewer steps.
-bool by_halves(const Array& x, std::int64_t n, int axis, int count) {
-  constexpr std::int64_t least = 32, least_bytes = std::int64_t{9} << 20;
-  if ((x.dtype != DType::float32 && x.dtype != DType::float64) || n % 2 != 0 || n < least) {
-    return false;
-  }
-  if (x.device().type == DeviceType::cpu) return true;
-  const std::int64_t given = x.shape()[axis], others = given == 0 ? 0 : x.size() / given;
-  return count == 1 && others >= least_bytes / itemsize(complex_dtype(x.dtype)) / n;
+// Whether a transform of n real numbers is better done as half of one, and its mirror image. Of an
+// odd number there is no half.
+bool by_halves(const Array& x, std::int64_t n) {
+  constexpr std::int64_t least = 32;
+  return (x.dtype == DType::float32 || x.dtype == DType::float64) && n % 2 == 0 && n >= least &&
+         x.device().type == DeviceType::cpu;
 }
 Array complex_from_real(const Array& x, std::int64_t n, int axis, bool inverse, double scale) {
   const Array out = result_along(x, axis, n, n, complex_dtype(x.dtype));
@@ -107,15 +102,31 @@ Array complex_from_real(const Array& x, std::int64_t n, int axis, bool inverse, 
   return out;
 }
 
+// Whether the engine finds all frequencies of real numbers itself.
+bool takes_real(const Array& x, std::int64_t n, int axis) {
+  if (x.dtype != DType::float32 && x.dtype != DType::float64) return false;
+  Dims shape = x.shape();
+  shape[axis] = n;
+  check_shape(shape);
+  return backend_of(x).fft_takes_real(x.dtype, shape, axis);
+}
+
+// All frequencies of n elements, real or complex, along one axis.
+Array along_one(const char* function, const Array& x, std::int64_t n, int axis, bool inverse,
+                double scale) {
+  if (by_halves(x, n)) return complex_from_real(x, n, axis, inverse, scale);
+  const Array input = takes_real(x, n, axis) ? x : complex_input(function, x);
+  return complex_transform(input, n, axis, inverse, scale);
+}
+
 Array one_complex(const char* function, const Array& x, Length n, std::int64_t axis_argument,
                   Norm norm, bool inverse) {
   check_kind(function, "x", x.dtype, kinds::floating);
   const int axis = normalize_axis(axis_argument, x.ndim());
   const std::int64_t length = n.value_or(x.shape()[axis]);
   check_length(function, "n", length, axis, x);
-  const double scale = scale_of(norm, static_cast<double>(length), inverse);
-  if (by_halves(x, length, axis, 1)) return complex_from_real(x, length, axis, inverse, scale);
-  return complex_transform(complex_input(function, x), length, axis, inverse, scale);
+  return along_one(function, x, length, axis, inverse,
+                   scale_of(norm, static_cast<double>(length), inverse));
 }
 
 Array one_from_real(const char* function, const Array& input, Length n, std::int64_t axis_argument,
@@ -214,8 +225,9 @@ Array over_several(const char* function, const Array& x, const std::optional<Dim
   const double scale = scale_of(norm, grid.size, inverse);
   const int rest = grid.axes.size() - 1;
   const int last = static_cast<int>(grid.axes[rest]);
-  if (by_halves(x, grid.lengths[rest], last, rest + 1)) {
-    const Array z = complex_from_real(x, grid.lengths[rest], last, inverse, rest == 0 ? scale : 1);
+  if (rest == 0) return along_one(function, x, grid.lengths[0], last, inverse, scale);
+  if (by_halves(x, grid.lengths[rest])) {
+    const Array z = complex_from_real(x, grid.lengths[rest], last, inverse, 1);
     return several(z, true, grid, rest, inverse, scale);
   }
   return several(complex_input(function, x), false, grid, rest + 1, inverse, scale);

@@ -138,6 +138,33 @@ void check_first_part() {
   expect_close(out, what.str());
 }
 
+// All frequencies of real numbers, in the order that the engine asks for or any other. The last
+// shape is one of the kernels' for columns.
+void check_all_frequencies() {
+  const DType real = chance(0.5) ? DType::float32 : DType::float64, complex = complex_dtype(real);
+  const bool is_large = chance(0.05);
+  const std::int64_t n = is_large ? random_integer(32, 250) : random_integer(1, 400);
+  const std::int64_t others = is_large ? (32 << 20) / (n * itemsize(real) * 64) + 1 : 7;
+  const int axis = is_large ? 1 : static_cast<int>(random_integer(0, 2));
+  Dims shape{is_large ? others : random_integer(1, 9), 0, is_large ? 64 : random_integer(1, 9)};
+  std::swap(shape[1], shape[axis]);
+  Dims given = shape;
+  shape[axis] = n;
+  given[axis] = chance(0.8) ? n : random_integer(1, 2 * n);
+  const View in = random_view(real, given, {true, is_large || chance(0.5)}, Values::small);
+  View out = random_view(complex, shape, {false, chance(0.8)}, Values::small);
+  const Dims order = cuda::fft_order(real, complex, shape, {&axis, 1});
+  if (!order.empty() && out.layout.is_contiguous()) out.layout = dense_in_order(shape, order);
+  View numbers = random_view(complex, given, {false, true}, Values::small);
+  cpu::copy(in.on_host(), numbers.on_host());
+  const Call call{Kind::complex, {axis}, n, chance(0.5), chance(0.5) ? 1 : 0.37};
+  call.on_host(numbers.on_host(), out.on_host());
+  call.on_device(in.on_device(), out.on_device());
+  std::ostringstream what;
+  what << "all frequencies of " << in.dtype << ' ' << text(in.layout) << " along " << axis;
+  expect_close(out, what.str());
+}
+
 // A spent input whose axis is the slowest in memory, as transforms along the others leave it.
 void check_spent() {
   const DType real = chance(0.5) ? DType::float32 : DType::float64;
@@ -164,6 +191,7 @@ void check_fourier(int rounds) {
   for (int round = 0; round < 50 * rounds; ++round) check_columns();
   for (int round = 0; round < 30 * rounds; ++round) check_spent();
   for (int round = 0; round < 50 * rounds; ++round) check_first_part();
+  for (int round = 0; round < 50 * rounds; ++round) check_all_frequencies();
   for (int round = 0; round < 100 * rounds; ++round) {
     Dims shape = random_shape(30000);
     if (shape.empty()) shape.push_back(7);
