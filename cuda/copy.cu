@@ -32,14 +32,26 @@ DType item_dtype(int itemsize) {
 
 // ---- tiles of any sides -------------------------------------------------------------------------
 
-// Of a tile, and of blocks; the output's rows of a tile are at most so many elements. Tiles of
-// packs have sides that are powers of two: on an H100 copies of arrays of such sides are faster by
-// them, of 59 × 61 × 63 × 65 up to 40 % slower than by these. A row's ends share 32 bytes of the
-// cache with the next row's, which is written by itself: long rows of the output save a tenth of
-// the time.
-constexpr std::int64_t any_tile_bytes = 32768, least_tile_bytes = 4096, least_side = 8;
+// Tiles of packs have sides that are powers of two: on an H100 copies of arrays of such sides are
+// faster by them, of 59 × 61 × 63 × 65 up to 40 % slower than by these. A row's ends share 32 bytes
+// of the cache with the next row's, which is written by itself: long rows of the output save a
+// tenth of the time.
+constexpr std::int64_t least_tile_bytes = 4096, least_side = 8;
 constexpr std::int64_t even_side = 16;
-constexpr int tile_threads = 512, bytes_per_thread = 64;
+constexpr int tile_threads = 512;
+// Bytes of a tile at most, and of a thread. Of little data, which the cache holds, few large tiles
+// are faster; of more, small ones, whose threads ask at once for all that they read.
+constexpr std::int64_t little_bytes = 1 << 23;
+constexpr std::int64_t tile_bytes_of(bool little) {
+  return little ? 32768 : 16384;
+}
+constexpr int bytes_per_thread(bool little) {
+  return little ? 64 : 32;
+}
+// Items of one or two bytes that are written at a time; where rows follow each other, a word's.
+constexpr int few_small = 4, word_bytes = 8;
+constexpr std::int64_t least_small_tile_bytes = 512, least_small_side = 25,
+                       least_small_bytes = 1 << 17;
 
 // Dimension 0 of the loop is the one along which the output is fastest, dimension 1 that of the
 // input; a block has one tile of the two. Where dimension 0 is short, the rows of a tile go on
@@ -55,6 +67,10 @@ struct AnyTiles {
   u32 rows0, rows1;        // of dimension 0, and 1, that a block has at once
   int pitch;               // bytes from row to row in shared memory: tile[i0][i1]
   bool crosswise;          // tiles along dimension 1 follow each other
+  // Of small items:
+  int gap;      // more bytes in shared memory where dimension 0 goes on along the next one
+  int before;   // bytes that words of the output may begin before the tile
+  bool joined;  // rows of the output follow each other, and tiles have whole ones
 };
 
 // Where the input's row is that belongs to a place along dimension 0.
@@ -74,6 +90,102 @@ struct InputRow {
     for (at += by; at >= size; at -= size) data += tiles.next_stride0 - size * stride;
   }
 };
+
+// Items of small size that are written at a time, from a tile where they lie `pitch` bytes apart.
+template <class M, int W>
+struct SmallItems {
+  using Word = Pack<M, W>;
+  static constexpr int size = int(sizeof(M));
+
+  static __device__ __forceinline__ int lead_of(const char* row) {
+    return int(u32(reinterpret_cast<u64>(row)) % sizeof(Word)) / size;
+  }
+  // Those from `cut` on lie `gap` further.
+  static __device__ __forceinline__ Word gathered(const unsigned char* p, int pitch, int cut,
+                                                  int gap) {
+    Word x;
+#pragma unroll
+    for (int j = 0; j < W; ++j) {
+      x.v[j] = *reinterpret_cast<const M*>(p + j * pitch + (j >= cut ? gap : 0));
+    }
+    return x;
+  }
+  // They are a row's from `place` on, of which not all need be there.
+  static __device__ __forceinline__ void put(char* to, const Word& x, bool whole, int place,
+                                             int length) {
+    if (whole) {
+      *reinterpret_cast<Word*>(to) = x;
+      return;
+    }
+#pragma unroll
+    for (int j = 0; j < W; ++j) {
+      if (place + j >= 0 && place + j < length) reinterpret_cast<M*>(to)[j] = x.v[j];
+    }
+  }
+};
+
+// Rows of the output from a tile of small items. What is taken at a time begins where memory is
+// aligned to it; what it has beyond its row's ends is read, from wherever that is in shared memory,
+// and not written.
+template <class M>
+__device__ __forceinline__ void write_rows(const AnyTiles& tiles, const unsigned char* tile,
+                                           char* out, u32 begin0, u32 size0, u32 size1) {
+  constexpr int W = few_small, size = int(sizeof(M)), batch = 4;
+  using Items = SmallItems<M, W>;
+  u32 i1 = tiles.parts0.divide(threadIdx.x);
+  const int first = int(threadIdx.x - i1 * tiles.parts0.divisor) * W, length = int(size0);
+  if (i1 >= tiles.rows1 || first - (W - 1) >= length) return;
+  const int pitch = tiles.pitch, n0 = int(tiles.size0.divisor);
+  const u32 next = tiles.size0.divide(begin0 + u32(max(first - (W - 1), 0)));
+  const int cut = int((next + 1) * u32(n0) - begin0) - first;
+  const bool whole = first >= W - 1 && first + W <= length;
+  const i64 out_row = tiles.loop.dim[1].stride[1], step = tiles.rows1 * out_row;
+  const unsigned char* p =
+      tile + first * pitch + int(next - tiles.size0.divide(begin0)) * tiles.gap + int(i1) * size;
+  char* to = out + i1 * out_row + first * size;
+#pragma unroll 1
+  while (i1 < size1) {
+    typename Items::Word x[batch];
+#pragma unroll
+    for (int l = 0; l < batch; ++l) {
+      const int lead = Items::lead_of(to + l * step);
+      if (i1 + l * tiles.rows1 < size1) {
+        x[l] = Items::gathered(p - lead * pitch, pitch, cut + lead, tiles.gap);
+      }
+      p += tiles.rows1 * size;
+    }
+#pragma unroll
+    for (int l = 0; l < batch; ++l, i1 += tiles.rows1, to += step) {
+      const int lead = Items::lead_of(to);
+      if (i1 < size1) Items::put(to - lead * size, x[l], whole, first - lead, length);
+    }
+  }
+}
+// The same where they follow each other: they are one.
+template <class M>
+__device__ __forceinline__ void write_joined(const AnyTiles& tiles, const unsigned char* tile,
+                                             char* out, u32 size0, u32 size1) {
+  constexpr int size = int(sizeof(M)), W = word_bytes / size, batch = 16 / W;
+  using Items = SmallItems<M, W>;
+  const int pitch = tiles.pitch, n0 = int(size0), length = int(size0 * size1);
+  const int lead = Items::lead_of(out), words = (lead + length - 1) / W + 1;
+  const int gap = size - n0 * pitch;
+#pragma unroll 1
+  for (int begin = int(threadIdx.x); begin < words; begin += batch * int(blockDim.x)) {
+    typename Items::Word x[batch];
+#pragma unroll
+    for (int l = 0; l < batch; ++l) {
+      const int place = min(begin + l * int(blockDim.x), words - 1) * W - lead;
+      const int row = int(tiles.size0.divide(u32(max(place, 0))));
+      x[l] = Items::gathered(tile + place * pitch + row * gap, pitch, (row + 1) * n0 - place, gap);
+    }
+#pragma unroll
+    for (int l = 0; l < batch; ++l) {
+      const int place = (begin + l * int(blockDim.x)) * W - lead;
+      Items::put(out + place * size, x[l], place >= 0 && place + W <= length, place, length);
+    }
+  }
+}
 
 // Rows of the input come as the P in which they lie: items, wherever those are, or the packs around
 // adjacent items, which have the same place in packs of shared memory. A thread keeps its place in
@@ -103,8 +215,15 @@ __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads,
   const auto shift_of = [](const char* row) {
     return packed ? int(reinterpret_cast<u64>(row) % pack_bytes) : 0;
   };
+  const int lead = size < 4 ? shift_of(InputRow(tiles, in, begin0).data) : 0;
+  const u32 next0 = size < 4 ? tiles.size0.divide(begin0) : 0;
   const auto place_of = [&](u32 i0, const char* row) {
     const int at = int(i0) * tiles.pitch;
+    if constexpr (size < 4) {
+      // Places in packs are kept by the pitch and the gaps.
+      const int gaps = int(tiles.size0.divide(begin0 + i0) - next0);
+      return tiles.before + lead + at + gaps * tiles.gap;
+    }
     return packed ? at + ((shift_of(row) - at) & (pack_bytes - 1)) : at;
   };
   {
@@ -129,6 +248,12 @@ __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads,
     }
   }
   __syncthreads();
+  if constexpr (size < 4) {
+    char* const out = loop.data[1] + origin[0][1];
+    const unsigned char* const first = tile + tiles.before + lead;
+    return tiles.joined ? write_joined<M>(tiles, first, out, size0, size1)
+                        : write_rows<M>(tiles, first, out, begin0, size0, size1);
+  }
   u32 i1 = tiles.parts0.divide(threadIdx.x);
   const u32 i0 = threadIdx.x - i1 * tiles.parts0.divisor;
   if (i0 >= size0 || i1 >= tiles.rows1) return;
@@ -158,17 +283,36 @@ Plan without_dim(const Plan& plan, int dropped) {
   return rest;
 }
 
+// Where tiles of small items pay: rows of the output that are short, which go on in others. Rows of
+// the input an even number of items apart have items meet in a bank. On an H100 tiles of packs take
+// 1.1 to 2.5 times as long.
+bool small_tiles_pay(bool joined, bool goes_on, std::int64_t n0, std::int64_t stride0) {
+  constexpr std::int64_t very_short = 40, shorter = 100;
+  if (!joined && !goes_on) return false;
+  return stride0 % 4 != 0 || n0 <= very_short || (joined && stride0 % 8 != 0 && n0 <= shorter);
+}
+
 // False where they do not pay.
 bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
   const int size = itemsize(out.dtype);
-  if (plan.kind != LoopKind::transposed || size < 4) return false;
+  const bool is_small = size < 4;
+  const std::int64_t bytes_in_all = plan.count() * size;
+  if (plan.kind != LoopKind::transposed || (is_small && bytes_in_all < least_small_bytes)) {
+    return false;
+  }
   Plan moved = with_tiled_dims_last(plan);
   const int inner = moved.ndim() - 1;
   const std::int64_t n0 = moved.size[inner], n1 = moved.size[inner - 1];
-  if (std::min(n0, n1) < least_side || (n0 % even_side == 0 && n1 % even_side == 0)) return false;
-  const std::int64_t items = any_tile_bytes / size;
+  if (std::min(n0, n1) < (is_small ? least_small_side : least_side) ||
+      (n0 % even_side == 0 && n1 % even_side == 0) ||
+      (is_small && (moved.stride[0][inner - 1] != 1 || moved.stride[1][inner] != 1))) {
+    return false;
+  }
+  const bool is_little = !is_small && bytes_in_all < little_bytes;
+  const std::int64_t items = tile_bytes_of(is_little) / size;
   const std::int64_t longest = std::min<std::int64_t>(
-      tile_threads, static_cast<std::int64_t>(std::sqrt(2 * static_cast<double>(items))));
+      tile_threads,
+      static_cast<std::int64_t>(std::sqrt((is_little ? 2 : 4) * static_cast<double>(items))));
   std::int64_t length0 = n0, next_stride0 = 0;
   for (int d = 0; d < inner - 1 && n0 < longest; ++d) {
     if (moved.stride[1][d] != n0 * moved.stride[1][inner]) continue;
@@ -183,7 +327,9 @@ bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
   const std::int64_t side1 =
       side(n1, std::min<std::int64_t>(tile_threads, items / side(length0, longest)));
   const std::int64_t side0 = side(length0, std::min<std::int64_t>(tile_threads, items / side1));
-  if (side0 * side1 * size < least_tile_bytes) return false;
+  if (side0 * side1 * size < (is_small ? least_small_tile_bytes : least_tile_bytes)) return false;
+  const bool joined = length0 == n0 && side0 == n0 && moved.stride[1][moved.ndim() - 2] == n0;
+  if (is_small && !small_tiles_pay(joined, length0 != n0, n0, moved.stride[0].back())) return false;
   const std::int64_t tiles0 = parts(length0, side0), tiles1 = parts(n1, side1);
   const int last = moved.ndim() - 1;
   std::int64_t tiles = tiles0 * tiles1;
@@ -205,30 +351,41 @@ bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
   all.next_stride0 = next_stride0;
   all.crosswise = tiles1 < tiles0;
   const bool packed = size < pack_bytes && moved.stride[0][last - 1] == 1;
+  all.joined = is_small && joined;
   const std::int64_t row = side1 * size;
-  all.parts0 = Divisor(static_cast<u32>(side0));
+  all.parts0 = Divisor(static_cast<u32>(is_small ? granules_of(side0, few_small, false) : side0));
   all.parts1 = Divisor(static_cast<u32>(packed ? (row + 2 * pack_bytes - 2) / pack_bytes : side1));
   // Small tiles have small blocks, of which more are at work.
   const std::int64_t wanted = std::max<std::int64_t>(
-      side0 * row / bytes_per_thread, std::max(side0, std::int64_t{all.parts1.divisor}));
+      side0 * row / bytes_per_thread(is_little),
+      std::max<std::int64_t>(all.joined ? 1 : all.parts0.divisor, all.parts1.divisor));
   const auto threads =
       static_cast<u32>(std::min<std::int64_t>(tile_threads, (wanted + 31) / 32 * 32));
   all.rows0 = threads / all.parts1.divisor;
-  all.rows1 = threads / all.parts0.divisor;
+  all.rows1 = all.joined ? 1 : threads / all.parts0.divisor;
   // Rows of packs keep out of each other's, however they begin in them. Neighbours in a column lie
   // in different banks as far as their places in packs allow it.
   const std::int64_t packs = (row - 1) / pack_bytes + 3;
   const std::int64_t shift = (moved.stride[0][last] * size % pack_bytes + pack_bytes) % pack_bytes;
   all.pitch =
       static_cast<int>(packed ? (packs | (shift == 0)) * pack_bytes + shift : (side1 | 1) * size);
-  const auto bytes = static_cast<std::size_t>(side0 * all.pitch + 2 * pack_bytes);
+  auto bytes = static_cast<std::size_t>(side0 * all.pitch + 2 * pack_bytes);
+  if (is_small) {
+    // Packs keep their places in those of memory. A word reaches beyond the tile at both ends.
+    const std::int64_t step = next_stride0 - n0 * moved.stride[0][last] * size;
+    all.gap = length0 == n0 ? 0 : static_cast<int>((step % pack_bytes + pack_bytes) % pack_bytes);
+    all.before = (word_bytes * all.pitch / pack_bytes + 1) * pack_bytes;
+    bytes += static_cast<std::size_t>((side0 / n0 + 2) * all.gap + 2 * all.before);
+  }
   void* arguments[] = {&all};
   const auto run_as = [&](auto item, auto part) {
     const auto kernel = reinterpret_cast<const void*>(&copy_tiles<decltype(item), decltype(part)>);
     launch(kernel, all.loop.count, arguments, bytes, "copy", threads);
   };
   const auto run = [&](auto item) { packed ? run_as(item, uint4{}) : run_as(item, item); };
-  if (size == 4) {
+  if (is_small) {
+    size == 1 ? run_as(u8{}, uint4{}) : run_as(u16{}, uint4{});
+  } else if (size == 4) {
     run(u32{});
   } else if (size == 8) {
     run(u64{});
@@ -244,7 +401,7 @@ void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operan
   const Operand* all[] = {&in, &out};
   const Plan plan = plan_of(all, 2);
   if (in.dtype == out.dtype && !in.host_scalar &&
-      (run_any_tiles(plan, in, out) || run_boxes(plan, in, out))) {
+      (run_boxes(plan, in, out) || run_any_tiles(plan, in, out))) {
     return;
   }
   const LoopOperand loop[] = {{in.data, in.dtype, out.dtype, in.host_scalar},

@@ -295,10 +295,10 @@ void check_transposed(int rounds) {
                 "upload");
     return v;
   };
-  // Of small items as many as are worth boxes, along sides of all lengths in all orders.
+  // Of small items as many as are worth boxes, or tiles, along sides of all lengths in all orders.
   for (const DType d : {DType::int8, DType::uint16}) {
-    for (int round = 0; round < 2 * rounds; ++round) {
-      const std::int64_t least = (std::int64_t{1} << 23) / itemsize(d);
+    for (int round = 0; round < 8 * rounds; ++round) {
+      const std::int64_t least = (std::int64_t{1} << (round % 4 == 0 ? 23 : 18)) / itemsize(d);
       const int n = static_cast<int>(random_integer(2, 5));
       Dims shape;
       std::int64_t items = 1;
@@ -318,9 +318,12 @@ void check_transposed(int rounds) {
         axes.push_back(order[i]);
         moved[order[i]] = shape[i];
       }
-      View x = view(d, moved, false, false);
+      const LayoutOptions plain{false, true};
+      View x =
+          chance(0.6) ? random_view(d, moved, plain, Values::any) : view(d, moved, false, false);
       x.layout = permute(x.layout, axes);
-      View out = view(d, shape, chance(0.2), true);
+      View out = chance(0.6) ? random_view(d, shape, plain, Values::any)
+                             : view(d, shape, chance(0.2), true);
       cpu::copy(x.on_host(), out.on_host());
       cuda::copy(x.on_device(), out.on_device());
       expect_same(out, "copy of " + std::string(name(d)) + " " + text(x.layout));
