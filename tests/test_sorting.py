@@ -166,6 +166,15 @@ def test_lines_whose_samples_mislead(dtype, n):
             check(a, 0, descending)
 
 
+@pytest.mark.parametrize("n", [9000, 150_000])
+def test_lines_that_lie_evenly_and_others(n):
+    rng = np.random.default_rng(n)
+    normal, even = rng.standard_normal(n), rng.uniform(-1, 1, n)
+    for values in [normal, abs(normal), even, normal**9, np.exp(700 * even), 2.0 ** (60 * even)]:
+        check(values, 0, False)
+        check((2.0**62 / abs(values).max() * values).astype("int64"), 0, True)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint64", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("n", [48, 70, 1024, 4100, 100_000])
 def test_lines_with_a_pattern(dtype, n):

@@ -185,7 +185,8 @@ struct KernelTable {
   ValuesKernel values[4][4] = {};
   KeyRangeKernel key_range[4] = {};
   ShortSortKernel short_sort[4] = {};  // none where vectors are narrow
-  PartitionKernel partition[4] = {};   // none but with AVX-512, of 32 and 64 bits
+  PartitionKernel partition[4] = {};   // of 32 and 64 bits, none at the baseline
+  bool buckets_even_items = false;     // of 64 bits that lie evenly, rather than cut them
   PositionsKernel positions[2] = {};   // of 16 and of 64 bits
   MatmulKernel matmul[dtype_count] = {};
   bool multiplies_large = false;  // those kernels, floating matrices of any size, as fast as any

@@ -264,15 +264,31 @@ i64 partition(const Item* a, Item* less, Item* others, i64 n, Item pivot) {
   return below;
 }
 
+// Items that a cut looks at, in order, before it chooses its pivot.
+constexpr int cut_samples = 32;
+
+// Whether buckets part items of which these are some, in order, sooner than cuts do: where vectors
+// have four of them, and they lie so evenly that their upper bits part them well.
+template <class Item>
+bool buckets_are_sooner(const Item (&sample)[cut_samples]) {
+  if (sizeof(Item) != 8 || !kernels().buckets_even_items) return false;
+  const auto part = [&, width = int(std::bit_width(Item(sample[cut_samples - 1] - sample[0])))](
+                        int i) { return Item(sample[i] - sample[0]) >> std::max(0, width - 6); };
+  int parts = 1;  // of 33 to 64 that are as wide as each other
+  for (int i = 1; i < cut_samples; ++i) parts += part(i) != part(i - 1);
+  return parts >= cut_samples * 3 / 8;
+}
+
 // As radix_sort, by cuts into parts below and above a pivot, which whole vectors write faster than
-// single items find their buckets, but for values that are few enough to be counted. Parts that a
-// cut leaves whole, as where all items are equal, and those that `levels` cuts have not made short,
-// are sorted by radix; a cut that takes off little counts as most of those that are left.
+// single items find their buckets, but for values that are few enough to be counted and long lines
+// of items that lie evenly in vectors of four. Parts that a cut leaves whole, as where all items
+// are equal, and those that `levels` cuts have not made short, are sorted by radix; a cut that
+// takes off little counts as most of those that are left.
 template <class Item>
 void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   const ShortSort<Item> short_sort;
   if (n <= short_sort.longest || levels == 0) return radix_sort(a, b, n, into_b);
-  constexpr int samples = 32;
+  constexpr int samples = cut_samples;
   Item sample[samples];
   for (int i = 0; i < samples; ++i) sample[i] = a[(n - 1) / (samples - 1) * i];
   if (std::is_sorted(sample, sample + samples) && !range_of(a, n).unsorted) {
@@ -283,6 +299,8 @@ void quick_sort(Item* a, Item* b, i64 n, bool into_b, int levels) {
   constexpr int soon_cut = 16;  // that many values
   const Item spread = sample[samples - 1] - sample[0];
   if (spread >= soon_cut && spread < most_counted) return radix_sort(a, b, n, into_b);
+  constexpr i64 many = 8192;  // fewer items have so few buckets that they wait for each other
+  if (n >= many && buckets_are_sooner(sample)) return radix_sort(a, b, n, into_b);
   Item pivot = sample[samples / 2];
   if (pivot == sample[0]) ++pivot;  // else nothing might be below it
   Item *to = into_b ? b : a, *other = into_b ? a : b;
@@ -367,7 +385,12 @@ void sort_items(Item* a, Item* to, i64 n, bool threads, ItemAt&& item_at, Fill&&
   Item* sample = sampling.take<Item>(2 * samples);
   for (i64 i = 0; i < samples; ++i) sample[i] = item_at((n - 1) / (samples - 1) * i);
   radix_sort(sample, sample + samples, samples, false);
-  if (!threads && Item(sample[samples - 1] - sample[0]) < most_counted) return alone();
+  if (!threads) {
+    Item few[cut_samples];
+    for (int i = 0; i < cut_samples; ++i) few[i] = sample[samples / cut_samples * i];
+    const bool counted = Item(sample[samples - 1] - sample[0]) < most_counted;
+    if (counted || buckets_are_sooner(few)) return alone();
+  }
   for (i64 i = 0; i < 2 * parts; ++i) pivots[i] = sample[samples / (2 * parts) * i];
   std::vector<i64> ends(pieces * parts);
   const i64 work = threads ? 4 * n * i64(sizeof(Item)) : 0;

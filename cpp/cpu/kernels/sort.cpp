@@ -497,34 +497,38 @@ struct Cut {
   }
 };
 #else
-// For each mask the numbers of its set bits, one after the other, as bytes.
-inline constexpr auto set_bits = [] {
-  std::array<std::uint64_t, 256> bits{};
-  for (unsigned mask = 0; mask < bits.size(); ++mask) {
+// For each mask of `lanes` bits, one for `part` words, the numbers of the words of its set bits,
+// one after the other, as bytes.
+template <unsigned lanes, unsigned part = 8 / lanes>
+inline constexpr auto set_words = [] {
+  std::array<std::uint64_t, 1U << lanes> words{};
+  for (unsigned mask = 0; mask < words.size(); ++mask) {
     unsigned shift = 0;
-    for (unsigned bit = 0; bit < 8; ++bit) {
-      if ((mask >> bit & 1) == 0) continue;
-      bits[mask] |= std::uint64_t{bit} << shift;
+    for (unsigned word = 0; word < lanes * part; ++word) {
+      if ((mask >> word / part & 1) == 0) continue;
+      words[mask] |= std::uint64_t{word} << shift;
       shift += 8;
     }
   }
-  return bits;
+  return words;
 }();
 
-// Of 32 bits: AVX2 has four longer keys in a vector, which find their buckets faster than that.
 template <class K>
 struct Cut {
-  static_assert(sizeof(K) == 4);
-  static constexpr int lanes = 8;
+  static constexpr int lanes = 32 / sizeof(K);
   const SignedVec<K> pivot;  // whose comparison AVX2 has
 
   explicit Cut(std::uint64_t at) : pivot(std::make_signed_t<K>(K(at) ^ top_bit<K>)) {}
   unsigned below(KeyVec<K> x) const {
     const auto mask = as_signed<K>(x ^ KeyVec<K>(top_bit<K>)) < pivot;
-    return static_cast<unsigned>(_mm256_movemask_ps(std::bit_cast<__m256>(mask.v)));
+    if constexpr (sizeof(K) == 8) {
+      return static_cast<unsigned>(_mm256_movemask_pd(std::bit_cast<__m256d>(mask.v)));
+    } else {
+      return static_cast<unsigned>(_mm256_movemask_ps(std::bit_cast<__m256>(mask.v)));
+    }
   }
   static KeyVec<K> in_front(unsigned mask, KeyVec<K> x) {
-    const __m128i lanes_of_mask = _mm_cvtsi64_si128(static_cast<i64>(set_bits[mask]));
+    const __m128i lanes_of_mask = _mm_cvtsi64_si128(static_cast<i64>(set_words<lanes>[mask]));
     const __m256i v = _mm256_permutevar8x32_epi32(std::bit_cast<__m256i>(x.v),
                                                   _mm256_cvtepu8_epi32(lanes_of_mask));
     return KeyVec<K>(std::bit_cast<typename KeyVec<K>::native>(v));
@@ -597,9 +601,8 @@ void fill_sort(KernelTable& table) {
   }
 #if defined(__AVX2__)
   table.partition[2] = &partition<u32>;
-#endif
-#if defined(__AVX512F__)
   table.partition[3] = &partition<u64>;
+  table.buckets_even_items = ops::vector_bytes == 32;
 #endif
 }
 
