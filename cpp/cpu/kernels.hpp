@@ -153,6 +153,7 @@ struct DotsJob {
   std::int64_t c_row, c_column, m, n, k;
 };
 using DotsKernel = void (*)(const DotsJob& job);
+inline constexpr std::int64_t short_dots_bytes = 160;  // of rows that are read side by side
 
 // Writes base plus the position of each of the n bytes at p that is not zero, but of no more than
 // the first `room`; so many may be written even where there are fewer. Returns how many there are.

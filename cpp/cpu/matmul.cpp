@@ -53,6 +53,29 @@ void add_in_pairs(DType dtype, char* vectors, std::int64_t count, std::int64_t i
   }
 }
 
+// Whether rows of `depth` real numbers are summed up side by side. (OpenBLAS takes up to twice as
+// long, but is the faster one for less than four and for long rows.)
+bool are_short_rows(std::int64_t depth, std::int64_t size) {
+  return depth >= 4 && depth * size <= short_dots_bytes && kernels().multiplies_large;
+}
+
+// The vector a @ x, where a has `rows` such rows and the numbers of x are `x_step` apart.
+void short_rows_product(DotsKernel dots, const Matrix& a, std::int64_t rows, std::int64_t depth,
+                        const char* x, std::int64_t x_step, char* y, std::int64_t size) {
+  alignas(64) char packed[short_dots_bytes];
+  if (x_step != 1) {
+    kernels().copy[item_class(size)](x, {0, x_step * size}, packed, {0, size}, 1, depth);
+    x = packed;
+  }
+  constexpr std::int64_t piece = 1 << 15, together = 16;  // numbers, rows
+  const std::int64_t height = (piece / depth / together + 1) * together;
+  parallel_for((rows - 1) / height + 1, rows * (depth + 1) * size, [&](std::int64_t i) {
+    const std::int64_t row = i * height;
+    dots({a.data + row * a.leading * size, a.leading, x, 0, y + row * size, 1, 1,
+          std::min(height, rows - row), 1, depth});
+  });
+}
+
 // The vector a @ x, where a has `rows` rows of `depth` numbers and those of x are `x_step` apart.
 // Large matrices of real numbers are cut into pieces for our own threads. Of at most 2^18 numbers,
 // which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. Long
@@ -75,6 +98,10 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
   } else {
     constexpr std::int64_t size = sizeof(Scale), long_row = 1024, few = 8;
     constexpr std::int64_t piece = 1 << 15, most = 1 << 18;  // numbers
+    const DotsKernel dots = kernels().dots[size == 8];
+    if (!a.transposed && are_short_rows(depth, size)) {
+      return short_rows_product(dots, a, rows, depth, x, x_step, y, size);
+    }
     if (rows <= 2 * piece / depth) return call(a.data, rows, depth, x, y);
     const bool straight = !a.transposed && depth * size >= long_row && rows >= few;
     const std::int64_t height = std::min(rows, a.transposed ? 2048 : std::max(few, piece / depth));
@@ -93,7 +120,6 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
     }
     if (cuts > 1) sums = allocate(checked_bytes(cuts * rows, size));
     char* const target = cuts > 1 ? static_cast<char*>(sums->data) : y;
-    const DotsKernel dots = kernels().dots[size == 8];
     parallel_for(panels * cuts, rows * (depth + 1) * size, [&](std::int64_t i) {
       const std::int64_t row = i % panels * height, cut = i / panels;
       const std::int64_t at = cut * length;
@@ -517,7 +543,12 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   }
   const bool a_along = al.strides[nd - 1] == 1, b_along = bl.strides[nd - 2] == 1;
   const bool of_dots = is_of_dots(out.dtype, m, n, k, a_along, b_along);
-  if (is_integer(out.dtype) || is_small(out.dtype, m, n, k) ||
+  // Of no more than `least` numbers, tiles are as soon done; of no more than `most`, the bits of
+  // the results do not depend on the layout.
+  constexpr std::int64_t least = 16, most = 64;
+  const bool short_rows = n == 1 && !is_complex(out.dtype) && are_short_rows(k, size) &&
+                          (m == 1 || m * k > least) && (a_along || m * k <= most);
+  if (is_integer(out.dtype) || (!short_rows && is_small(out.dtype, m, n, k)) ||
       (!of_dots && is_tiled(out.dtype, m, n, k, a_along))) {
     return tiled_product(a_in, b_in, out, batch_offset);
   }
@@ -557,6 +588,7 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     }
     return;
   }
+  if (short_rows && !a_along) a = Operand(a_copy = packed(a));
   Matrix am{}, bm{};
   const auto prepare = [&](Operand& x, Array& held, Matrix& matrix, std::int64_t rows,
                            std::int64_t columns) {
@@ -576,9 +608,15 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   const bool symmetric = a.data == b.data && am.transposed != bm.transposed &&
                          am.leading == bm.leading && m == n && batches == 1;
   if (symmetric) return symmetric_product(out.dtype, at(a, am, 0), out.data, n, k);
+  const DotsKernel dots = short_rows && !am.transposed && (bm.transposed || bm.leading == 1)
+                              ? kernels().dots[size == 8]
+                              : nullptr;
   const auto one = [&](std::int64_t i) {
-    blas_product(out.dtype, at(a, am, i), at(b, bm, i), out.data + batch_offset(result, i), m, n,
-                 k);
+    char* const target = out.data + batch_offset(result, i);
+    if (dots && batches > 1) {
+      return dots({at(a, am, i).data, am.leading, at(b, bm, i).data, 0, target, 1, 1, m, 1, k});
+    }
+    blas_product(out.dtype, at(a, am, i), at(b, bm, i), target, m, n, k);
   };
   // OpenBLAS runs products of up to 2^18 multiplications on one thread: those are spread over ours.
   if (batches > 1 && m * n * k <= (1 << 18)) {

@@ -8,6 +8,7 @@
 
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
+#include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -304,6 +305,78 @@ ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64
   }
 }
 
+// Such a sum of a short row.
+template <class T>
+ARRAYX_HD T short_dot(const T* a, const T* b, i64 k) {
+  constexpr int N = ops::vector_bytes / sizeof(T);
+  using V = Vec<T, N>;
+  V sum(T(0));
+  i64 l = 0;
+  for (; l + N <= k; l += N) sum = ops::mul_add(V::load(a + l), V::load(b + l), sum);
+  const int rest = static_cast<int>(k - l);
+  if (rest > 0) sum = ops::mul_add(V::load_first(a + l, rest), V::load_first(b + l, rest), sum);
+  return total(sum);
+}
+
+// The same of as many rows side by side as a vector has lanes, or eight: their vectors become one
+// of sums.
+template <class T>
+void short_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64 m, i64 k) {
+  constexpr int N = ops::vector_bytes / sizeof(T), Rows = N < 8 ? 8 : N;
+  constexpr int ahead = 1024;  // bytes
+  using V = Vec<T, N>;
+  const int rest = static_cast<int>(k % N);
+  const i64 whole = k - rest;
+  // Those at row(0), row(1) …, of which `used` count.
+  const auto some = [&](auto row, T* to, int used) __attribute__((always_inline)) {
+    V sum[Rows];
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) sum[r] = V(T(0));
+    for (i64 l = 0; l < whole; l += N) {
+      const V x = V::load(b + l);
+      if (l * i64{sizeof(T)} % line_bytes == 0) {
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r) {
+          __builtin_prefetch(reinterpret_cast<const char*>(row(r) + l) + ahead);
+        }
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) sum[r] = ops::mul_add(V::load(row(r) + l), x, sum[r]);
+    }
+    if (rest > 0) {
+      const V x = V::load_first(b + whole, rest);
+#pragma GCC unroll 16
+      for (int r = 0; r < Rows; ++r) {
+        sum[r] = ops::mul_add(V::load_first(row(r) + whole, rest), x, sum[r]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int first = 0; first < Rows; first += N) {
+      const V sums =
+          fold_rows<N>([&](int r) { return sum[r]; }, first, [](V x, V y) { return x + y; });
+      const int count = std::min(N, used - first);
+      if (c_row == 1 && count == N) {
+        sums.store(to + first);
+      } else {
+        for (int r = 0; r < count; ++r) to[(first + r) * c_row] = sums[r];
+      }
+    }
+  };
+  i64 i = 0;
+  for (; i + Rows <= m; i += Rows) {
+    const T *a0 = a + i * a_row, *a3 = a0 + 3 * a_row, *a6 = a3 + 3 * a_row;
+    some(
+        [&](int r) {
+          return Rows == 8 ? (r < 3 ? a0 : r < 6 ? a3 : a6) + r % 3 * a_row : a0 + r * a_row;
+        },
+        c + i * c_row, Rows);
+  }
+  if (i == m) return;
+  const T* rows[Rows];
+  for (int r = 0; r < Rows; ++r) rows[r] = a + std::min(i + r, m - 1) * a_row;
+  some([&](int r) { return rows[r]; }, c + i * c_row, static_cast<int>(m - i));
+}
+
 template <int Rows, int Columns, class T>
 ARRAYX_HD void dots_tile(const T* a, i64 a_row, const T* b, i64 b_row, T* c, i64 c_row,
                          i64 c_column, i64 k, bool add) {
@@ -362,6 +435,11 @@ void dots(const DotsJob& job) {
   // Memory is read faster row by row than in several at once, but where pages to come are not asked
   // for: there four rows at once are read by a quarter faster.
   if (job.n == 1) {
+    if (job.k * i64{sizeof(T)} <= short_dots_bytes) {
+      if (job.m > 1) return short_dots(a, job.a_row, b, c, job.c_row, job.m, job.k);
+      *c = short_dot(a, b, job.k);
+      return;
+    }
     constexpr int together = 4;
     i64 i = 0;
     if (!asks_for_pages) {
