@@ -13,6 +13,7 @@
 #include "../prefetch.hpp"
 #include "../simd/compare.hpp"
 #include "../simd/stream.hpp"
+#include "../simd/transpose.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -359,37 +360,6 @@ inline constexpr int square_side = [] {
   return sizeof(T) == 16 ? 4 : n > 16 ? 16 : n;
 }();
 
-// Items of two vectors by turns within each 16 bytes, from their lower or upper halves.
-template <int Half, class T, int N, int... I>
-ARRAYX_HD Vec<T, N> interleave_parts(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
-  constexpr int part = 16 / static_cast<int>(sizeof(T));
-  return Vec<T, N>(__builtin_shufflevector(
-      a.v, b.v, (I / part * part + Half * part / 2 + I % part / 2 + (I % 2) * N)...));
-}
-
-// n rows to as many columns, in registers: log2(n) rounds of interleaving row i with row i + n/2,
-// whole or (Parts) within each 16 bytes.
-template <bool Parts, class T, int N, int n>
-ARRAYX_HD void rows_to_columns(Vec<T, N> (&a)[n]) {
-  constexpr std::make_integer_sequence<int, N> all{};
-  Vec<T, N> b[n];
-  ARRAYX_UNROLL
-  for (int round = 1; round < n; round *= 2) {
-    ARRAYX_UNROLL
-    for (int i = 0; i < n / 2; ++i) {
-      if constexpr (Parts) {
-        b[2 * i] = interleave_parts<0>(a[i], a[i + n / 2], all);
-        b[2 * i + 1] = interleave_parts<1>(a[i], a[i + n / 2], all);
-      } else {
-        b[2 * i] = interleave_half<0>(a[i], a[i + n / 2], all);
-        b[2 * i + 1] = interleave_half<1>(a[i], a[i + n / 2], all);
-      }
-    }
-    ARRAYX_UNROLL
-    for (int i = 0; i < n; ++i) a[i] = b[i];
-  }
-}
-
 // Columns of a matrix that is transposed, evenly spaced or where a list says.
 struct EvenColumns {
   const char* in;
@@ -431,7 +401,7 @@ ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row) {
     Vec<T, n> a[n];
     ARRAYX_UNROLL
     for (int i = 0; i < n; ++i) a[i] = Vec<T, n>::load(in[i]);
-    rows_to_columns<false>(a);
+    rows_to_columns(a);
     ARRAYX_UNROLL
     for (int i = 0; i < n; ++i) put<Stream>(a[i], out + i * out_row);
   }
@@ -468,7 +438,7 @@ ARRAYX_HD void transpose_wide(Columns in, char* out, i64 out_row) {
   Vec<T, width> a[n];
   ARRAYX_UNROLL
   for (int i = 0; i < n; ++i) a[i] = Vec<T, width>::load(in[i]);
-  rows_to_columns<true>(a);
+  parts_to_columns<n>(a);
   ARRAYX_UNROLL
   for (int i = 0; i < n; ++i) {
     char* const q = out + i * out_row;

@@ -5,7 +5,7 @@
 
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
-#include "../simd/vec.hpp"
+#include "../simd/transpose.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -118,23 +118,6 @@ ARRAYX_HD void store_interleaved(T* p, Block<F, N> z) {
   zip(re, im, typename MakeIndices<N>::type{});
   re.store(p);
   im.store(p + N);
-}
-
-template <class T, int N>
-ARRAYX_HD void transpose(Vec<T, N> (&v)[N]) {
-  Vec<T, N> w[N];
-  // Each round zips row i with row i + N/2; after log2 N of them rows have become columns.
-#pragma GCC unroll 4
-  for (int width = 1; width < N; width *= 2) {
-#pragma GCC unroll 16
-    for (int i = 0; i < N; ++i) w[i] = v[i];
-#pragma GCC unroll 8
-    for (int i = 0; i < N / 2; ++i) {
-      v[2 * i] = w[i];
-      v[2 * i + 1] = w[i + N / 2];
-      zip(v[2 * i], v[2 * i + 1], typename MakeIndices<N>::type{});
-    }
-  }
 }
 
 // ---- butterflies ------------------------------------------------------------------------------
@@ -607,7 +590,7 @@ void gather_group(const FftMove& move, char* const* base, int used, F* block) {
 #pragma GCC unroll 16
         for (int l = 0; l < N; ++l) __builtin_prefetch(from[l] + at * size + ahead, 0, 2);
       }
-      transpose(v);
+      rows_to_columns(v);
       if (pairs) {
         F *const first = at % 2 == 0 ? even : odd, *const second = at % 2 == 0 ? odd : even;
 #pragma GCC unroll 16
@@ -731,7 +714,7 @@ void scatter_group(const FftMove& move, char* const* base, int used, const F* bl
             pairs ? (i % 2 == 0 ? first : second) + (at + i) * N : even + 2 * (at + i) * N;
         v[i] = as<T>(Vec<F, N>::load(from) * scale[i % 2]);
       }
-      transpose(v);
+      rows_to_columns(v);
       if (done * size % line_bytes == 0) {
 #pragma GCC unroll 16
         for (int l = 0; l < N; ++l) __builtin_prefetch(to[l] + at * size + ahead, 1, 2);
@@ -808,8 +791,8 @@ void twist(const void* block_bytes, std::int64_t n1, int columns, const void* ou
         re[r] = im[r] = V(F(0));
       }
     }
-    transpose(re);
-    transpose(im);
+    rows_to_columns(re);
+    rows_to_columns(im);
     F* out = reinterpret_cast<F*>(static_cast<char*>(out_bytes) + k / N * pitch);
     for (int l = 0; l < columns; ++l) store<N>(out, l, {re[l], im[l]});
   }

@@ -8,7 +8,7 @@
 #include "../../ops/reductions.hpp"
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
-#include "../simd/vec.hpp"
+#include "../simd/transpose.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -120,17 +120,6 @@ constexpr int64_t rows_with_room(int64_t rows, int64_t row_stride, int64_t beyon
   if (row_stride <= 0) return 0;
   const int64_t without = (beyond - 1) / row_stride + 1;
   return rows > without ? rows - without : 0;
-}
-
-// Lanes of x and y in groups of N, of each group the first (Half = 0) or second half.
-template <int Half, int N, class T, int W, std::size_t... I>
-ARRAYX_HD Vec<T, W> halves(Vec<T, W> x, Vec<T, W> y, std::index_sequence<I...>) {
-  return Vec<T, W>(
-      __builtin_shufflevector(x.v, y.v, (I / (N / 2) * N + Half * (N / 2) + I % (N / 2))...));
-}
-template <int Half, int N, class T, int W>
-ARRAYX_HD Vec<T, W> halves(Vec<T, W> x, Vec<T, W> y) {
-  return halves<Half, N>(x, y, std::make_index_sequence<W>());
 }
 
 // Count vectors row(first), row(first + 1) …, each combined by halves until W / Count lanes are
