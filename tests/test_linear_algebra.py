@@ -110,7 +110,9 @@ def test_products_of_long_rows_with_long_columns(m, k, n, dtype):
 @given(st.sampled_from(NUMERIC), st.data())
 def test_small_products_have_the_same_bits_in_every_layout(dtype, data):
     m, k, n = (data.draw(st.integers(1, 20)) for _ in range(3))
-    n = data.draw(st.sampled_from([1, max(n, 2)])) if m * k <= 64 else max(n, 2)
+    n = max(n, 2)
+    if m * k <= 64 and _core.default_device() == "cpu":
+        n = data.draw(st.sampled_from([1, n]))
     a, b = random((3, m, k), dtype, 1), random((3, k, n), dtype, 2)
     plain = np.asarray(xp.asarray(a) @ xp.asarray(b))
     moved = np.asarray(data.draw(layout(a)) @ data.draw(layout(b)))
