@@ -1,6 +1,7 @@
 // Matrix products: tiles of our own for integers and for all but the largest floating matrices, for
-// which a call of OpenBLAS packs more than it gains; kernels for few rows or columns; OpenBLAS for
-// the rest, transposed views by its flags. A stack of small products is spread over the threads.
+// which a call of OpenBLAS packs more than it gains; kernels for few rows or columns and for short
+// rows by a vector; OpenBLAS for the rest, transposed views by its flags. A stack of small products
+// is spread over the threads.
 #include <algorithm>
 #include <complex>
 #include <cstring>

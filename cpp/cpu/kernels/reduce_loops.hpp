@@ -1,6 +1,6 @@
-// What the kernels of reductions, arg-reductions and scans share: loads that widen, vectors that
-// end before their last lane, and many short rows folded side by side. Included by the kernel
-// sources alone, inside no namespace.
+// What the kernels of reductions, arg-reductions, scans and products with a vector share: loads
+// that widen, vectors that end before their last lane, and many short rows folded side by side.
+// Included by the kernel sources alone, inside no namespace.
 #pragma once
 
 #include <utility>
