@@ -150,23 +150,26 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
     return l;
   }
   // Threads that read a row or, of an ordered reduction, a chunk: fewer of them, with more elements
-  // each, spend less on what each row costs.
-  const std::int64_t multiple = multiprocessors * 1024;
-  if (k.narrow_rows && n <= reduce_chunk && outputs * k.narrow_width >= multiple &&
+  // each, spend less on what each row costs; more of them read longer pieces of it at a time, for
+  // which memory is faster. Measured on an H100.
+  const std::int64_t multiple = multiprocessors * 1024, least_wider = 256;
+  if (k.narrow_rows[0] && n <= reduce_chunk && outputs * k.narrow_width >= multiple &&
       p.group.ndim() == 1 && (runs || k.accumulator_bytes == 4)) {
-    l.kernel = runs ? k.narrow_rows : k.narrow_rows_any;
-    l.blocks = ceil_divide(outputs, block_threads / k.narrow_width);
+    const bool wider = runs && k.narrow_rows[1] && n > least_wider;
+    l.kernel = runs ? k.narrow_rows[wider] : k.narrow_rows_any;
+    l.blocks = ceil_divide(outputs, block_threads / (k.narrow_width << wider));
     return l;
   }
   l.kernel = packs ? k.rows : k.rows_any;
   std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
   if (!k.ordered) {
-    // Fewer threads spend less on each row, but have more packs one after the other, of bytes in
-    // more time. Measured on an H100.
+    // Of packs of bytes one after the other takes more time. Of four bytes a thread has about as
+    // many as it has in flight, of positions, which take longer to be joined, twice as many.
     const bool of_one = packs && (loads <= 4 || loads == 8 || (loads < 8 && p.itemsize <= 2));
     const std::int64_t most_of_two = packs && p.itemsize > 1 ? 24 : 15;
     const std::int64_t least = of_one ? 1 : loads <= most_of_two ? 2 : 4;
-    while (width > least && width * 16 > loads && outputs * width >= 2 * multiple) width /= 2;
+    const std::int64_t each = p.itemsize != 4 || !packs ? 16 : k.accumulator_bytes > 8 ? 10 : 5;
+    while (width > least && width * each > loads && outputs * width >= 2 * multiple) width /= 2;
   }
   width = std::min(width, power_of_two(loads));
   loop.width_log2 = log2_of(width);
@@ -201,10 +204,11 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
     // As many blocks as run at a time, whose threads have eight packs, or a multiple: so many are
     // in flight, and what is left over takes as long again.
     const std::int64_t each = block_threads * lanes * 8;
-    loop.per_unit = unit_elements(n + lanes - 1, each, outputs,
-                                  std::min(multiprocessors * unordered_row_blocks(p.itemsize),
-                                           outputs * ceil_divide(n, each)),
-                                  block_threads, false);
+    loop.per_unit = unit_elements(
+        n + lanes - 1, each, outputs,
+        std::min(multiprocessors * unordered_row_blocks(p.itemsize, k.accumulator_bytes),
+                 outputs * ceil_divide(n, each)),
+        block_threads, false);
     l.units = ceil_divide(n + lanes - 1, loop.per_unit);
   }
   l.blocks = outputs * l.units;

@@ -19,12 +19,12 @@ inline constexpr int staged_row_threads = 128, staged_row_bytes = 36864;
 inline constexpr int whole_column_threads = 128;
 inline constexpr int staged_column_parts = 4;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
-// of rows by the bytes of an element.
+// of rows by the bytes of an element and of an accumulator.
 constexpr int unordered_blocks(int lanes) {
   return lanes >= 4 ? 3 : 4;
 }
-constexpr int unordered_row_blocks(int bytes) {
-  return bytes == 1 ? 3 : 4;
+constexpr int unordered_row_blocks(int bytes, int accumulator_bytes) {
+  return bytes == 1 || (bytes == 4 && accumulator_bytes > 8) ? 3 : 4;
 }
 
 // … and how many columns of a pack they finish at a time.
@@ -103,8 +103,8 @@ struct ReduceKernels {
   const void* rows = nullptr;      // reads packs of `lanes`
   const void* rows_any = nullptr;  // reads single elements
   // Ordered: with fewer threads to a row, narrow_width, and of packs also where rows begin
-  // anywhere; or null.
-  const void* narrow_rows = nullptr;
+  // anywhere; under [1] with twice as many, for longer rows; or null.
+  const void* narrow_rows[2] = {};
   const void* narrow_rows_any = nullptr;
   // Ordered, of items of up to 8 bytes: a thread to each of short rows that begin anywhere; or
   // null.

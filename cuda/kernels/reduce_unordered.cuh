@@ -72,11 +72,56 @@ struct ScalarLanes : LanesBase<R, V> {
   __device__ __forceinline__ A result(int v, i64, i64, i64) const { return x[v]; }
 };
 
+// The first pack that has the best value. Of four bytes it takes less time than the places.
+template <class R, int V>
+struct JoinedPositionLanes : LanesBase<R, V> {
+  using A = typename R::accumulator;
+  using Value = typename R::value_type;
+  using Item = typename LanesBase<R, V>::Item;
+  static constexpr u32 none = ~u32{0};
+  Item pack;
+  Value best;
+  u32 at;
+
+  __device__ __forceinline__ void start() {
+    best = R::worst();
+    at = none;
+  }
+  __device__ __forceinline__ void add(const Item& item, u32 round) { add_some(item, round, 0, V); }
+  __device__ __forceinline__ void add_some(const Item& item, u32 round, int low, int high) {
+    if (low >= high) return;
+    Value x = R::worst();
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const Value y = R::map(item.v[v]);
+      if (v >= low && v < high && R::better(y, x)) x = y;
+    }
+    if (at == none || R::better(x, best)) {
+      pack = item;
+      best = x;
+      at = round;
+    }
+  }
+  __device__ __forceinline__ A joined(i64 first, i64 step) const {
+    if (at == none) return R::identity();
+    const i64 begin = first + at * step;
+    const int low = static_cast<int>(max(-begin, i64(0)));  // places before the first element
+    int place = 0;
+#pragma unroll
+    for (int v = V - 1; v >= 0; --v) {
+      if (v >= low && !R::better(best, R::map(pack.v[v]))) place = v;
+    }
+    return {begin + place, best};
+  }
+};
+
 // The positions of extremes: the round of the best value so far.
 template <class R, int V>
 struct PositionLanes : LanesBase<R, V> {
   using A = typename R::accumulator;
   using Item = typename LanesBase<R, V>::Item;
+  using Joined =
+      std::conditional_t<(V > 1 && R::bytes == 4), JoinedPositionLanes<R, V>, PositionLanes>;
   typename R::value_type x[V];
   u32 at[V];
 
@@ -525,19 +570,27 @@ struct PositionHalves : HalfLanes<R> {
 
 // ---- rows ---------------------------------------------------------------------------------------
 
+// Packs, or elements, that a thread has in flight.
+template <int bytes, int V>
+inline constexpr int unordered_batch = V == 1 || bytes == 1 || bytes == 4 ? 8 : 4;
+
 // The threads of a row (up to a warp) do a whole output or, with `whole_block`, those of a block a
 // unit of it. V: elements of a load; with V = 1 the reduced dimensions may have any strides, else
 // rows may begin and end anywhere in a pack: memory is given in larger pieces, so that what has an
 // element is there to be read as a whole.
 template <class R, int V, class Lanes = typename joined_lanes<typename R::template Lanes<V>>::type>
-__global__ void __launch_bounds__(block_threads,
-                                  sizeof(Lanes) > 64 ? 3 : unordered_row_blocks(R::bytes))
+__global__ void __launch_bounds__(
+    block_threads,
+    sizeof(Lanes) > 64 ? 3 : unordered_row_blocks(R::bytes, sizeof(typename R::accumulator)))
     unordered_rows(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   using Item = typename Lanes::Item;
-  constexpr int batch = V > 1 && R::bytes > 1 ? 4 : 8;  // loads in flight
+  // Packs of four bytes: the threads whose packs are parts of a row wait for memory together with
+  // the others, and a thread has half as many loads in flight where those are enough.
+  constexpr bool waits_once = V > 1 && R::bytes == 4;
+  constexpr int batch = unordered_batch<R::bytes, V>, half = waits_once ? batch / 2 : batch;
   __shared__ __align__(16) unsigned char shared[block_threads / 32 * sizeof(A)];
   const int threads = loop.whole_block ? blockDim.x : 1 << loop.width_log2;
   const int thread = threadIdx.x % threads;
@@ -558,37 +611,69 @@ __global__ void __launch_bounds__(block_threads,
   Lanes lanes;
   lanes.start();
   u32 round = 0, since = 0;
-  for (i64 q = begin; q < end; q += batch * step) {
-    if (Lanes::most_rounds > 0 && since + batch > Lanes::most_rounds) {
+  i64 left = end - begin;  // places from the thread's next one to the end
+  int missing = static_cast<int>(max(low - begin, i64(0)));  // the first of them
+  const char* from = in + begin * stride;
+  // Rounds whose loads are in flight at the same time.
+  const auto take = [&](auto rounds) {
+    if (Lanes::most_rounds > 0 && since + rounds > Lanes::most_rounds) {
       lanes.finish(since);
       since = 0;
     }
-    if (q + (batch - 1) * step + V <= end && q >= low && (V > 1 || merged)) {
-      Item x[batch];
+    const bool whole = (rounds - 1) * step + V <= left && (V > 1 || merged);
+    const bool plain = whole && missing == 0;
+    const int some = static_cast<int>(min(left, i64(rounds * step)));
+    Item x[rounds] = {};
+    const auto load_all = [&] {
 #pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        x[i] = *reinterpret_cast<const Item*>(in + (q + i * step) * stride);
+      for (int i = 0; i < rounds; ++i) {
+        x[i] = *reinterpret_cast<const Item*>(from + i * step * stride);
       }
+    };
+    const auto load_some = [&] {
 #pragma unroll
-      for (int i = 0; i < batch; ++i) lanes.add(x[i], round + i);
+      for (int i = 0; i < rounds; ++i) {
+        if (i * step >= some) continue;
+        const char* p = from + i * step * stride;
+        if (V == 1 && !merged) {
+          p = in + locate_in_group(loop, static_cast<u32>(end - left + i * step));
+        }
+        x[i] = *reinterpret_cast<const Item*>(p);
+      }
+    };
+    const auto add_all = [&] {
+#pragma unroll
+      for (int i = 0; i < rounds; ++i) lanes.add(x[i], round + i);
+    };
+    const auto add_some = [&] {
+#pragma unroll
+      for (int i = 0; i < rounds; ++i) {
+        lanes.add_some(x[i], round + i, i == 0 ? missing : 0, min(some - i * step, V));
+      }
+    };
+    if constexpr (waits_once) {
+      whole ? load_all() : load_some();
+      plain ? add_all() : add_some();
+    } else if (plain) {
+      load_all();
+      add_all();
     } else {
-      Item x[batch] = {};
-      const int missing = static_cast<int>(max(low - q, i64(0)));
-      const int left = static_cast<int>(min(end - q, i64(batch * step)));
-#pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        if (i * step >= left) break;
-        const i64 at = q + i * step;
-        x[i] = *reinterpret_cast<const Item*>(
-            in + (V > 1 || merged ? at * stride : locate_in_group(loop, static_cast<u32>(at))));
-      }
-#pragma unroll
-      for (int i = 0; i < batch; ++i) {
-        lanes.add_some(x[i], round + i, i == 0 ? missing : 0, min(left - i * step, V));
-      }
+      load_some();
+      add_some();
     }
-    round += batch;
-    since += batch;
+    missing = 0;
+    round += rounds;
+    since += rounds;
+    left -= rounds * step;
+    from += rounds * step * stride;
+  };
+  while (left > 0) {
+    // The same for all threads of a row.
+    if (half == batch || left + thread * V > half * step) {
+      take(std::integral_constant<int, batch>{});
+    } else {
+      take(std::integral_constant<int, half>{});
+    }
   }
   lanes.finish(since);
   const int width = min(threads, 32);

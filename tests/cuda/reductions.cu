@@ -177,7 +177,7 @@ void check_many_short_rows(std::span<const std::int64_t> lengths) {
 }  // namespace
 
 void check_long_lines(int rounds) {
-  static constexpr std::int64_t few[] = {3, 63, 130};
+  static constexpr std::int64_t few[] = {3, 63, 130, 260};
   static constexpr std::int64_t rows[] = {3, 12, 31, 50, 63, 100, 127, 190, 383};
   static constexpr std::int64_t lines[] = {2, 3, 8, 11, 20, 100, 128, 130, 406, 1500, 2048};
   if (rounds == 0) {
