@@ -1,11 +1,12 @@
 // Matrix products: cuBLAS, opened on first use, for floating dtypes; kernels of our own for small
-// matrices, and, tiled, for integers and for all where there is no cuBLAS. Of the smallest ones,
-// and of two vectors, each element is a sum of dots.hpp.
+// matrices, for few rows or columns (few_rows.hpp) and, tiled, for integers and for all where there
+// is no cuBLAS. Of the smallest ones, and of two vectors, each element is a sum of dots.hpp.
 #include <algorithm>
 #include <vector>
 
 #include "blas.hpp"
 #include "dots.hpp"
+#include "few_rows.hpp"
 #include "libraries.hpp"
 #include "loop.hpp"
 
@@ -493,6 +494,20 @@ bool multiply_vector(DType d, const Product& p) {
   return has_computed(status);
 }
 
+// Few rows by a large matrix, or a large one by few columns, whose elements stand side by side
+// where those of the result do.
+bool multiply_few(DType d, const Product& p) {
+  if (p.m <= p.n && p.b_column == 1) {
+    return multiply_few_rows(
+        d, {p.a, p.b, p.out, p.m, p.k, p.n, p.a_row, p.a_column, p.b_row, p.out_row, 1});
+  }
+  if (p.n < p.m && p.a_row == 1) {
+    return multiply_few_rows(
+        d, {p.b, p.a, p.out, p.n, p.k, p.m, p.b_column, p.b_row, p.a_column, 1, p.out_row});
+  }
+  return false;
+}
+
 Array contiguous_copy(const Operand& a) {
   Array packed = scratch_array(a.dtype, a.layout->shape);
   copy(a, packed);
@@ -587,6 +602,7 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
     p.a = left.data + place[0] * size;
     p.b = right.data + place[1] * size;
     p.out = out.data + place[2] * size;
+    if (inner == 1 && multiply_few(out.dtype, p)) continue;
     const bool is_done = by_vector   ? multiply_vector(out.dtype, p)
                          : by_cublas ? multiply_cublas(out.dtype, p, inner)
                                      : false;

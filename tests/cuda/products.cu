@@ -70,6 +70,79 @@ void check_vecdots(int rounds) {
   }
 }
 
+// out = a @ b on the host, of [outer, batch, row, column].
+void multiply(const View& a, const View& b, View& out) {
+  const Dims& shape = out.layout.shape;
+  const std::int64_t outer = shape[0], batch = shape[1], m = shape[2], n = shape[3],
+                     k = a.layout.shape[3];
+  dispatch(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, f16>) {
+      const auto item = [&](const View& v, std::int64_t i, std::int64_t j, std::int64_t l) {
+        T x;
+        const Dims& strides = v.layout.strides;
+        const std::int64_t place = v.layout.offset + i / batch * strides[0] +
+                                   i % batch * strides[1] + j * strides[2] + l * strides[3];
+        std::memcpy(&x, v.host.data() + place * std::int64_t{sizeof x}, sizeof x);
+        return x;
+      };
+      for (std::int64_t i = 0; i < outer * batch; ++i) {
+        for (std::int64_t j = 0; j < m; ++j) {
+          for (std::int64_t l = 0; l < n; ++l) {
+            T result;
+            if constexpr (std::is_integral_v<T>) {
+              std::uint64_t sum = 0;
+              for (std::int64_t q = 0; q < k; ++q) {
+                sum += static_cast<std::uint64_t>(item(a, i, j, q)) *
+                       static_cast<std::uint64_t>(item(b, i, q, l));
+              }
+              result = static_cast<T>(sum);
+            } else {
+              std::complex<double> sum = 0;
+              for (std::int64_t q = 0; q < k; ++q) {
+                sum +=
+                    std::complex<double>(item(a, i, j, q)) * std::complex<double>(item(b, i, q, l));
+              }
+              if constexpr (std::is_floating_point_v<T>) {
+                result = static_cast<T>(sum.real());
+              } else {
+                result = T(sum);
+              }
+            }
+            const std::int64_t place = out.layout.offset + (i * m + j) * n + l;
+            std::memcpy(out.host.data() + place * std::int64_t{sizeof result}, &result,
+                        sizeof result);
+          }
+        }
+      }
+    }
+  });
+}
+
+// Those of which a large matrix is read once, and their neighbours.
+void check_few_rows(int rounds) {
+  for (int round = 0; round < 3 + 2 * rounds; ++round) {
+    const DType dtype = chance(0.5) ? DType::float32 : DType::float64;
+    const bool columns = chance(0.4);
+    const std::int64_t few = random_integer(2, 9), n = 256 * random_integer(4, 6),
+                       k = random_integer(1100, 1300);
+    View a = random_view(dtype, {1, 1, few, k}, {true, chance(0.5)}, Values::positive);
+    View b = random_view(dtype, {1, 1, k, n}, {false, true}, Values::positive);
+    if (columns) {
+      std::swap(a, b);
+      for (View* v : {&a, &b}) v->layout = permute(v->layout, Dims{0, 1, 3, 2});
+    }
+    const Dims shape{1, 1, columns ? n : few, columns ? few : n};
+    View out = random_view(dtype, shape, {false, true}, Values::positive);
+    if (!out.layout.is_contiguous()) continue;
+    multiply(a, b, out);
+    cuda::matmul(a.on_device(), b.on_device(), out.on_device());
+    std::ostringstream what;
+    what << "matmul of " << dtype << " " << text(a.layout) << " and " << text(b.layout);
+    expect_same(out, what.str(), 400);
+  }
+}
+
 void check_crosses(int rounds) {
   for (int round = 0; round < 40 * rounds; ++round) {
     DType dtype;
@@ -94,6 +167,7 @@ void check_crosses(int rounds) {
 void check_products(int rounds) {
   check_vecdots(rounds);
   check_crosses(rounds);
+  check_few_rows(rounds);
   for (int round = 0; round < 60 * rounds; ++round) {
     const DType dtype = random_numeric();
     // Of many small ones a thread block has several.
@@ -108,48 +182,7 @@ void check_products(int rounds) {
     if (!out.layout.is_contiguous()) continue;
     std::ostringstream what;
     what << "matmul of " << dtype << " " << text(a.layout) << " and " << text(b.layout);
-    dispatch(dtype, [&](auto zero) {
-      using T = decltype(zero);
-      if constexpr (!std::is_same_v<T, bool> && !std::is_same_v<T, f16>) {
-        const auto item = [&](const View& v, std::int64_t i, std::int64_t j, std::int64_t l) {
-          T x;
-          const Dims& strides = v.layout.strides;
-          const std::int64_t place = v.layout.offset + i / batch * strides[0] +
-                                     i % batch * strides[1] + j * strides[2] + l * strides[3];
-          std::memcpy(&x, v.host.data() + place * std::int64_t{sizeof x}, sizeof x);
-          return x;
-        };
-        for (std::int64_t i = 0; i < outer * batch; ++i) {
-          for (std::int64_t j = 0; j < m; ++j) {
-            for (std::int64_t l = 0; l < n; ++l) {
-              T result;
-              if constexpr (std::is_integral_v<T>) {
-                std::uint64_t sum = 0;
-                for (std::int64_t q = 0; q < k; ++q) {
-                  sum += static_cast<std::uint64_t>(item(a, i, j, q)) *
-                         static_cast<std::uint64_t>(item(b, i, q, l));
-                }
-                result = static_cast<T>(sum);
-              } else {
-                std::complex<double> sum = 0;
-                for (std::int64_t q = 0; q < k; ++q) {
-                  sum += std::complex<double>(item(a, i, j, q)) *
-                         std::complex<double>(item(b, i, q, l));
-                }
-                if constexpr (std::is_floating_point_v<T>) {
-                  result = static_cast<T>(sum.real());
-                } else {
-                  result = T(sum);
-                }
-              }
-              const std::int64_t place = out.layout.offset + (i * m + j) * n + l;
-              std::memcpy(out.host.data() + place * std::int64_t{sizeof result}, &result,
-                          sizeof result);
-            }
-          }
-        }
-      }
-    });
+    multiply(a, b, out);
     cuda::matmul(a.on_device(), b.on_device(), out.on_device());
     expect_same(out, what.str(), is_floating(dtype) ? 400 : 0);
   }
