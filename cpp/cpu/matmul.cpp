@@ -54,29 +54,6 @@ void add_in_pairs(DType dtype, char* vectors, std::int64_t count, std::int64_t i
   }
 }
 
-// Whether rows of `depth` real numbers are summed up side by side. (OpenBLAS takes up to twice as
-// long, but is the faster one for less than four and for long rows.)
-bool are_short_rows(std::int64_t depth, std::int64_t size) {
-  return depth >= 4 && depth * size <= short_dots_bytes && kernels().multiplies_large;
-}
-
-// The vector a @ x, where a has `rows` such rows and the numbers of x are `x_step` apart.
-void short_rows_product(DotsKernel dots, const Matrix& a, std::int64_t rows, std::int64_t depth,
-                        const char* x, std::int64_t x_step, char* y, std::int64_t size) {
-  alignas(64) char packed[short_dots_bytes];
-  if (x_step != 1) {
-    kernels().copy[item_class(size)](x, {0, x_step * size}, packed, {0, size}, 1, depth);
-    x = packed;
-  }
-  constexpr std::int64_t piece = 1 << 15, together = 16;  // numbers, rows
-  const std::int64_t height = (piece / depth / together + 1) * together;
-  parallel_for((rows - 1) / height + 1, rows * (depth + 1) * size, [&](std::int64_t i) {
-    const std::int64_t row = i * height;
-    dots({a.data + row * a.leading * size, a.leading, x, 0, y + row * size, 1, 1,
-          std::min(height, rows - row), 1, depth});
-  });
-}
-
 // The vector a @ x, where a has `rows` rows of `depth` numbers and those of x are `x_step` apart.
 // Large matrices of real numbers are cut into pieces for our own threads. Of at most 2^18 numbers,
 // which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. Long
@@ -100,9 +77,6 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
     constexpr std::int64_t size = sizeof(Scale), long_row = 1024, few = 8;
     constexpr std::int64_t piece = 1 << 15, most = 1 << 18;  // numbers
     const DotsKernel dots = kernels().dots[size == 8];
-    if (!a.transposed && are_short_rows(depth, size)) {
-      return short_rows_product(dots, a, rows, depth, x, x_step, y, size);
-    }
     if (rows <= 2 * piece / depth) return call(a.data, rows, depth, x, y);
     const bool straight = !a.transposed && depth * size >= long_row && rows >= few;
     const std::int64_t height = std::min(rows, a.transposed ? 2048 : std::max(few, piece / depth));
@@ -299,6 +273,53 @@ bool is_of_dots(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, boo
   if (is_complex(dtype) || m == 1 || n == 1 || k < 512) return false;
   if (std::min(m, n) > few && (std::max(m, n) > packed || !a_along || !b_along)) return false;
   return (a_along || m <= packed) && (b_along || n <= packed);
+}
+
+// Whether rows of `depth` real numbers are summed up side by side. (OpenBLAS takes up to twice as
+// long, but is the faster one for less than four and for long rows.)
+bool are_short_rows(std::int64_t depth, std::int64_t size) {
+  return depth >= 4 && depth * size <= short_dots_bytes && kernels().multiplies_large;
+}
+
+// A stack of matrices of such rows by a vector each, whose numbers are `step` apart. Of a matrix
+// whose rows do not lie along memory, at most `most` numbers are copied.
+struct ShortRows {
+  static constexpr std::int64_t most = 64;
+  std::int64_t rows, depth, row, column, step;  // strides in items
+};
+
+template <class At>
+void short_rows_products(DType dtype, std::int64_t batches, const ShortRows& each, const At& at) {
+  constexpr std::int64_t piece = 1 << 15, together = 16;  // numbers, rows
+  const std::int64_t size = itemsize(dtype), rows = each.rows, depth = each.depth;
+  const DotsKernel dots = kernels().dots[size == 8];
+  const CopyKernel copy = kernels().copy[item_class(size)];
+  const std::int64_t height =
+      each.column == 1 ? (piece / depth / together + 1) * together : ShortRows::most;
+  const std::int64_t panels = (rows - 1) / height + 1;
+  const std::int64_t per_chunk =
+      panels > 1 ? 1 : std::max<std::int64_t>(1, 2 * piece / (rows * depth));
+  const std::int64_t chunks = (batches - 1) / per_chunk + 1;
+  parallel_for(chunks * panels, batches * rows * (depth + 1) * size, [&](std::int64_t c) {
+    const std::int64_t first = c % panels * height, here = std::min(height, rows - first);
+    const std::int64_t last = std::min(batches, (c / panels + 1) * per_chunk);
+    for (std::int64_t i = c / panels * per_chunk; i < last; ++i) {
+      alignas(64) char vector[short_dots_bytes], matrix[ShortRows::most * sizeof(double)];
+      const auto [a, x, y] = at(i);
+      DotsJob job{
+          a + first * each.row * size, each.row, x, 0, y + first * size, 1, 1, here, 1, depth};
+      if (each.step != 1) {
+        copy(x, {0, each.step * size}, vector, {0, size}, 1, depth);
+        job.b = vector;
+      }
+      if (each.column != 1) {
+        copy(a, {each.row * size, each.column * size}, matrix, {depth * size, size}, rows, depth);
+        job.a = matrix;
+        job.a_row = depth;
+      }
+      dots(job);
+    }
+  });
 }
 
 // One such product; few rows are cut, and the pieces' sums added in pairs.
@@ -544,11 +565,11 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   }
   const bool a_along = al.strides[nd - 1] == 1, b_along = bl.strides[nd - 2] == 1;
   const bool of_dots = is_of_dots(out.dtype, m, n, k, a_along, b_along);
-  // Of no more than `least` numbers, tiles are as soon done; of no more than `most`, the bits of
-  // the results do not depend on the layout.
-  constexpr std::int64_t least = 16, most = 64;
+  // Of no more than `least` numbers, tiles are as soon done; of those that may be copied, the bits
+  // of the results do not depend on the layout.
+  constexpr std::int64_t least = 16;
   const bool short_rows = n == 1 && !is_complex(out.dtype) && are_short_rows(k, size) &&
-                          (m == 1 || m * k > least) && (a_along || m * k <= most);
+                          (m == 1 || m * k > least) && (a_along || m * k <= ShortRows::most);
   if (is_integer(out.dtype) || (!short_rows && is_small(out.dtype, m, n, k)) ||
       (!of_dots && is_tiled(out.dtype, m, n, k, a_along))) {
     return tiled_product(a_in, b_in, out, batch_offset);
@@ -589,7 +610,23 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     }
     return;
   }
-  if (short_rows && !a_along) a = Operand(a_copy = packed(a));
+  // A vector by columns that lie along memory: the rows of the transposed matrix by it.
+  const bool short_columns = m == 1 && b_along && !is_complex(out.dtype) && are_short_rows(k, size);
+  if (short_rows || short_columns) {
+    const auto at = [&](const Operand& matrix, const Operand& vector) {
+      return [&](std::int64_t i) {
+        return std::tuple<const char*, const char*, char*>(
+            matrix.data + batch_offset(*matrix.layout, i),
+            vector.data + batch_offset(*vector.layout, i), out.data + batch_offset(result, i));
+      };
+    };
+    if (short_rows) {
+      const ShortRows each{m, k, al.strides[nd - 2], al.strides[nd - 1], bl.strides[nd - 2]};
+      return short_rows_products(out.dtype, batches, each, at(a, b));
+    }
+    const ShortRows each{n, k, bl.strides[nd - 1], 1, al.strides[nd - 1]};
+    return short_rows_products(out.dtype, batches, each, at(b, a));
+  }
   Matrix am{}, bm{};
   const auto prepare = [&](Operand& x, Array& held, Matrix& matrix, std::int64_t rows,
                            std::int64_t columns) {
@@ -609,14 +646,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   const bool symmetric = a.data == b.data && am.transposed != bm.transposed &&
                          am.leading == bm.leading && m == n && batches == 1;
   if (symmetric) return symmetric_product(out.dtype, at(a, am, 0), out.data, n, k);
-  const DotsKernel dots = short_rows && !am.transposed && (bm.transposed || bm.leading == 1)
-                              ? kernels().dots[size == 8]
-                              : nullptr;
   const auto one = [&](std::int64_t i) {
     char* const target = out.data + batch_offset(result, i);
-    if (dots && batches > 1) {
-      return dots({at(a, am, i).data, am.leading, at(b, bm, i).data, 0, target, 1, 1, m, 1, k});
-    }
     blas_product(out.dtype, at(a, am, i), at(b, bm, i), target, m, n, k);
   };
   // OpenBLAS runs products of up to 2^18 multiplications on one thread: those are spread over ours.
