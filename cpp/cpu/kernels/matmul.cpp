@@ -269,7 +269,7 @@ ARRAYX_HD T total(Vec<T, N> x) {
 
 // Such sums, of rows that are read straight on and one that stays in the caches: the same whatever
 // the number of rows.
-template <int Rows, class T>
+template <int Rows, bool asks, class T>
 ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64 k) {
   constexpr int N = ops::vector_bytes / sizeof(T), K = 4;
   using V = Vec<T, N>;
@@ -278,11 +278,10 @@ ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64
   for (int q = 0; q < Rows * K; ++q) sum[q / K][q % K] = V(T(0));
   i64 l = 0;
   for (; l + K * N <= k; l += K * N) {
-    if constexpr (Rows == 1) {
-      fetch_page_after<K * ops::vector_bytes>(reinterpret_cast<const char*>(a + l));
-    }
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) {
+      const char* const here = reinterpret_cast<const char*>(a + r * a_row + l);
+      fetch_page_after<K * ops::vector_bytes>(here, asks);
 #pragma GCC unroll 4
       for (int q = 0; q < K; ++q) {
         sum[r][q] =
@@ -303,6 +302,20 @@ ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64
     }
     c[r * c_row] = total((sum[r][0] + sum[r][1]) + (sum[r][2] + sum[r][3]));
   }
+}
+
+// Four rows at once, which memory sends faster by a quarter to a half than one after the other.
+template <bool asks, class T>
+void rows_of_dots(const DotsJob& job) {
+  constexpr int together = 4;
+  const T* const a = static_cast<const T*>(job.a);
+  const T* const b = static_cast<const T*>(job.b);
+  T* const c = static_cast<T*>(job.c);
+  i64 i = 0;
+  for (; i + together <= job.m; i += together) {
+    long_dots<together, asks>(a + i * job.a_row, job.a_row, b, c + i * job.c_row, job.c_row, job.k);
+  }
+  for (; i < job.m; ++i) long_dots<1, asks>(a + i * job.a_row, 0, b, c + i * job.c_row, 0, job.k);
 }
 
 // Such a sum of a short row.
@@ -432,23 +445,13 @@ void dots(const DotsJob& job) {
   const T* const a = static_cast<const T*>(job.a);
   const T* const b = static_cast<const T*>(job.b);
   T* const c = static_cast<T*>(job.c);
-  // Memory is read faster row by row than in several at once, but where pages to come are not asked
-  // for: there four rows at once are read by a quarter faster.
   if (job.n == 1) {
     if (job.k * i64{sizeof(T)} <= short_dots_bytes) {
       if (job.m > 1) return short_dots(a, job.a_row, b, c, job.c_row, job.m, job.k);
       *c = short_dot(a, b, job.k);
       return;
     }
-    constexpr int together = 4;
-    i64 i = 0;
-    if (!asks_for_pages) {
-      for (; i + together <= job.m; i += together) {
-        long_dots<together>(a + i * job.a_row, job.a_row, b, c + i * job.c_row, job.c_row, job.k);
-      }
-    }
-    for (; i < job.m; ++i) long_dots<1>(a + i * job.a_row, 0, b, c + i * job.c_row, 0, job.k);
-    return;
+    return asks_for_pages ? rows_of_dots<true, T>(job) : rows_of_dots<false, T>(job);
   }
   for (i64 i = 0; i < job.m; i += most_rows) {
     for (i64 l = 0; l < job.k; l += depth) {
