@@ -329,6 +329,8 @@ def test_short_rows_times_a_vector(k, dtype):
         equal(a[0, ...] @ x[0, :, 0], expected[0, :, 0])
         equal(xp.matrix_transpose(x) @ xp.matrix_transpose(a), expected.transpose(0, 2, 1))
         equal(xp.asarray(a, copy=True) @ xp.asarray(x, copy=True), expected)
+        columns = xp.matrix_transpose(xp.asarray(xp.matrix_transpose(a), copy=True))
+        equal(columns @ x, expected)
 
 
 @pytest.mark.cpu  # on a GPU they are cuBLAS's
@@ -342,6 +344,9 @@ def test_short_rows_give_the_same_bits_in_any_number(k, dtype):
     for rows in (1, 5, 8, 16, 31):
         assert np.asarray(a[:rows, :] @ x).tobytes() == whole[:rows].tobytes()
         assert np.asarray(a[-rows:, :] @ x).tobytes() == whole[-rows:].tobytes()
+        if 16 < rows * k <= 64:
+            columns = xp.asarray(a[:rows, :].T, copy=True).T
+            assert np.asarray(columns @ x).tobytes() == whole[:rows].tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])

@@ -1165,10 +1165,13 @@ class Strips {
 bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
-  // Later where items are apart: reading their lines takes longer than fetching the result's would.
+  // Later where items are apart: reading their lines takes longer than fetching the result's would;
+  // and by several threads alone: one is up to a seventh faster straight into the caches.
   const std::int64_t bytes = total * itemsize, step = magnitude(plan.stride[0][inner]);
   if (!goes_past_caches(bytes, bytes + distinct_bytes(plan, 0, itemsize))) return false;
-  if ((step != 1 && bytes < 2 * stream_from) || plan.kind == LoopKind::transposed) return false;
+  if (plan.kind == LoopKind::transposed) return false;
+  if (step > 1 && thread_count() == 1) return false;
+  if (step != 1 && bytes < 2 * stream_from) return false;
   std::int64_t run = 1;  // elements of the output that follow each other
   for (int d = inner; d >= 0 && plan.stride[1][d] == run; --d) run *= plan.size[d];
   if (run * itemsize < 8 * line_bytes) return false;
