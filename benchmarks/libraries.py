@@ -228,6 +228,8 @@ def jax_library() -> Library | None:
     if (jax := installed("jax")) is None:
         return None
     jax.config.update("jax_enable_x64", True)
+    # Else it multiplies float32 with 11 significant bits on a GPU, as no other library does unasked.
+    jax.config.update("jax_default_matmul_precision", "float32")
     xp = importlib.import_module("jax.numpy")
     token = jax.device_put(0)
     return Library(
