@@ -146,6 +146,19 @@ def test_long_lines_with_one_pair_out_of_order(dtype, threads):
             check(swapped, 0, False)
 
 
+def test_runs_beside_those_of_another_thread():
+    """The first short run is in order, made anew, before the end of the long one is sought."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    n, first, run = 150_000, 65_530, 16
+    rng = np.random.default_rng(3)
+    real = np.append(np.zeros(first), 1 + np.arange(n - first) // run)
+    values = (real + 1j * rng.permutation(n))[rng.permutation(n)]
+    x, expected = xp.asarray(values), values[np.lexsort((values.imag, values.real))]
+    with threadpoolctl.threadpool_limits(3, "openmp"):
+        for _ in range(60):
+            same(xp.sort(x), expected)
+
+
 @pytest.mark.parametrize("dtype", ["uint32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("n", [4100, 40_000])
 def test_lines_whose_samples_mislead(dtype, n):

@@ -503,9 +503,10 @@ class Order {
 
   // The runs of items that differ in their positions alone, by the rest of this word or the next.
   void sort_runs(u64* a, u64* b, i64 n, int word, bool threads) const {
-    const auto end_of_run = [&](i64 i) {
+    // What lies from `last` on another thread may be changing.
+    const auto end_of_run = [&](i64 i, i64 last) {
       i64 j = i + 1;
-      for (; j < n && (a[j] ^ a[i]) <= mask_; ++j) {
+      for (; j < last && (a[j] ^ a[i]) <= mask_; ++j) {
       }
       return j;
     };
@@ -527,7 +528,7 @@ class Order {
     }
     parallel_for(pieces, threads ? n * 8 : 0, [&](i64 c) {
       for (i64 i = start[c]; i < start[c + 1];) {
-        const i64 end = end_of_run(i), count = end - i;
+        const i64 end = end_of_run(i, start[c + 1]), count = end - i;
         if (count > 1 && count <= few) {
           insert(a + i, count, word);
         } else if (count > few && !(threads && count >= long_line)) {
