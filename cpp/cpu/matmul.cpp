@@ -275,10 +275,11 @@ bool is_of_dots(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, boo
   return (a_along || m <= packed) && (b_along || n <= packed);
 }
 
-// Whether rows of `depth` real numbers are summed up side by side. (OpenBLAS takes up to twice as
-// long, but is the faster one for less than four and for long rows.)
-bool are_short_rows(std::int64_t depth, std::int64_t size) {
-  return depth >= 4 && depth * size <= short_dots_bytes && kernels().multiplies_large;
+// Whether rows of `depth` numbers, which are real, are summed up side by side. (OpenBLAS takes up
+// to twice as long, but is the faster one for less than four and for long rows.)
+bool are_short_rows(DType dtype, std::int64_t depth) {
+  return !is_complex(dtype) && depth >= 4 && depth * itemsize(dtype) <= short_dots_bytes &&
+         kernels().multiplies_large;
 }
 
 // A stack of matrices of such rows by a vector each, whose numbers are `step` apart. Of a matrix
@@ -294,8 +295,7 @@ void short_rows_products(DType dtype, std::int64_t batches, const ShortRows& eac
   const std::int64_t size = itemsize(dtype), rows = each.rows, depth = each.depth;
   const DotsKernel dots = kernels().dots[size == 8];
   const CopyKernel copy = kernels().copy[item_class(size)];
-  const std::int64_t height =
-      each.column == 1 ? (piece / depth / together + 1) * together : ShortRows::most;
+  const std::int64_t height = (piece / depth / together + 1) * together;  // what is copied has less
   const std::int64_t panels = (rows - 1) / height + 1;
   const std::int64_t per_chunk =
       panels > 1 ? 1 : std::max<std::int64_t>(1, 2 * piece / (rows * depth));
@@ -568,8 +568,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   // Of no more than `least` numbers, tiles are as soon done; of those that may be copied, the bits
   // of the results do not depend on the layout.
   constexpr std::int64_t least = 16;
-  const bool short_rows = n == 1 && !is_complex(out.dtype) && are_short_rows(k, size) &&
-                          (m == 1 || m * k > least) && (a_along || m * k <= ShortRows::most);
+  const bool short_rows = n == 1 && are_short_rows(out.dtype, k) && (m == 1 || m * k > least) &&
+                          (a_along || m * k <= ShortRows::most);
   if (is_integer(out.dtype) || (!short_rows && is_small(out.dtype, m, n, k)) ||
       (!of_dots && is_tiled(out.dtype, m, n, k, a_along))) {
     return tiled_product(a_in, b_in, out, batch_offset);
@@ -611,7 +611,7 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     return;
   }
   // A vector by columns that lie along memory: the rows of the transposed matrix by it.
-  const bool short_columns = m == 1 && b_along && !is_complex(out.dtype) && are_short_rows(k, size);
+  const bool short_columns = m == 1 && b_along && are_short_rows(out.dtype, k);
   if (short_rows || short_columns) {
     const auto at = [&](const Operand& matrix, const Operand& vector) {
       return [&](std::int64_t i) {
