@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "last_part.cuh"
 #include "loop.hpp"
 #include "warps.cuh"
 
@@ -64,8 +65,7 @@ __device__ __forceinline__ W sum_of_block(W x) {
   return sum_of_threads(sums[threadIdx.x % warps], warps);
 }
 
-// How many blocks of each output are done; zero between launches, which are in order.
-__device__ u32 dots_done[most_joined];
+__device__ u32 dots_done[most_joined];  // blocks of each output
 
 // V: the elements of a load, a whole pack or one.
 template <class T, int V>
@@ -145,16 +145,9 @@ __global__ void __launch_bounds__(block_threads) dots_in_lanes(const __grid_cons
   }
   total = sum_of_block(total);
   if (units > 1) {
-    __shared__ bool is_last;
     W* const partial = reinterpret_cast<W*>(p.partial) + i64(output) * units;
-    if (thread == 0) {
-      partial[unit] = total;
-      __threadfence();
-      is_last = atomicInc(&dots_done[output], units - 1) == units - 1;
-    }
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
+    if (thread == 0) partial[unit] = total;
+    if (!is_last_part(dots_done[output], units)) return;
     total = W{};
     for (u32 i = thread; i < units; i += block_threads) total = total + partial[i];
     total = sum_of_block(total);

@@ -4,6 +4,7 @@
 #include "few_rows.hpp"
 
 #include "dots.hpp"
+#include "last_part.cuh"
 #include "loop.hpp"
 
 namespace arrayx::cuda {
@@ -32,8 +33,7 @@ struct FewRowsLoop : FewRows {
   char* partial;  // where there are several units: their sums, [unit][vector][column]
 };
 
-// How many units of each tile are done; zero between launches, which are in order.
-__device__ u32 units_done[wanted_blocks];
+__device__ u32 units_done[wanted_blocks];  // of each tile
 
 // M: at least as many as there are vectors.
 template <class T, int M>
@@ -137,16 +137,7 @@ __global__ void __launch_bounds__(block_threads, 2)
       *partial(unit, m) = s;
     }
   }
-  if (p.units == 1) return;
-  __shared__ bool is_last;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicInc(&units_done[tile], p.units - 1) == p.units - 1;
-    __threadfence();
-  }
-  __syncthreads();
-  if (!is_last || !exists) return;
+  if (p.units == 1 || !is_last_part(units_done[tile], p.units) || !exists) return;
   for (int m = y; m < count; m += threads_along) {
     T total[lanes] = {};
 #pragma unroll 4

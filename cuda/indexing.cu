@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "last_part.cuh"
 #include "loop.hpp"
 #include "warps.cuh"
 
@@ -1587,7 +1588,10 @@ __device__ __forceinline__ u32 nonzero_bits(Pack<u32, select_each / 4> pack) {
 }
 __device__ __forceinline__ u32 nonzero_bits(const u8* mask, i64 first, i64 n) {
   u32 bits = 0;
-  for (int i = 0; i < select_each && first + i < n; ++i) bits |= u32(mask[first + i] != 0) << i;
+#pragma unroll  // so that all are on their way before the first is needed
+  for (int i = 0; i < select_each; ++i) {
+    if (first + i < n) bits |= u32(mask[first + i] != 0) << i;
+  }
   return bits;
 }
 
@@ -1598,7 +1602,7 @@ __device__ __forceinline__ u32 warp_sum(u32 count) {
 }
 
 constexpr int tiles_of_block = block_threads / warp_size;
-__device__ u32 blocks_done;  // of the kernel that runs
+__device__ u32 blocks_counted;
 
 // before[t] = how many are not zero before tile t; *total = in all, where it is wanted. A warp
 // counts a tile, and the last block to have counted adds up. What they read they leave as bits, of
@@ -1606,9 +1610,9 @@ __device__ u32 blocks_done;  // of the kernel that runs
 __global__ void __launch_bounds__(block_threads)
     count_tiles(const u8* mask, i64 n, u16* bits, Pack<u16, tiles_of_block>* counts,
                 Pack<i64, tiles_of_block>* before, i64* total) {
+  wait_for_earlier();
   constexpr int loads = select_tile / (warp_size * select_each);
   __shared__ i64 sums[tiles_of_block];
-  __shared__ bool is_last;
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
   const i64 tile = i64(blockIdx.x) * tiles_of_block + warp;
   const i64 first = tile * select_tile + lane * select_each;
@@ -1638,14 +1642,7 @@ __global__ void __launch_bounds__(block_threads)
     count = warp_sum(count);
   }
   if (lane == 0) counts[blockIdx.x].v[warp] = static_cast<u16>(count);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    is_last = atomicAdd(&blocks_done, 1) == gridDim.x - 1;
-    __threadfence();
-  }
-  __syncthreads();
-  if (!is_last) return;
+  if (!is_last_part(blocks_counted, gridDim.x)) return;
   const i64 each_has = (gridDim.x - 1) / block_threads + 1;
   const i64 begin = threadIdx.x * each_has, end = min(begin + each_has, i64(gridDim.x));
   i64 mine = 0;
@@ -1672,10 +1669,7 @@ __global__ void __launch_bounds__(block_threads)
       sum += (pairs[j] & 0xffff) + (pairs[j] >> 16);
     }
   }
-  if (threadIdx.x == block_threads - 1) {
-    if (total) *total = sum;
-    blocks_done = 0;
-  }
+  if (threadIdx.x == block_threads - 1 && total) *total = sum;
 }
 
 // Puts, for the elements that are not zero in their order, what Write reads of each. A block finds
@@ -1683,6 +1677,7 @@ __global__ void __launch_bounds__(block_threads)
 template <class Write>
 __global__ void __launch_bounds__(block_threads)
     select(const u16* found, const i64* before, const __grid_constant__ Write write) {
+  wait_for_earlier();
   using Item = typename Write::Item;
   constexpr int warps = block_threads / warp_size, batch = 4;
   __shared__ u32 totals[warps];
@@ -1772,10 +1767,12 @@ Counted counted_tiles(const u8* mask, std::int64_t n, i64* total) {
   const Array before = scratch_array(DType::int64, {blocks * tiles_of_block});
   const Array counts = scratch_array(DType::uint16, {blocks * tiles_of_block});
   const Array bits = scratch_array(DType::uint16, {tiles * block_threads});
-  count_tiles<<<static_cast<unsigned>(blocks), block_threads, 0, stream()>>>(
-      mask, n, bits.data_as<u16>(), counts.data_as<Pack<u16, tiles_of_block>>(),
-      before.data_as<Pack<i64, tiles_of_block>>(), total);
-  check_launch("nonzero");
+  u16* bits_to = bits.data_as<u16>();
+  auto* counts_to = counts.data_as<Pack<u16, tiles_of_block>>();
+  auto* before_to = before.data_as<Pack<i64, tiles_of_block>>();
+  void* arguments[] = {&mask, &n, &bits_to, &counts_to, &before_to, &total};
+  launch(reinterpret_cast<const void*>(&count_tiles), static_cast<unsigned>(blocks), arguments, 0,
+         "nonzero");
   return {mask, n, properties().index, before, bits};
 }
 
@@ -1806,9 +1803,11 @@ struct Mask {
   template <class Write>
   void run(Write write) const {
     const std::int64_t count = (n - 1) / select_tile + 1;
-    select<<<static_cast<unsigned>(count), block_threads, 0, stream()>>>(
-        tiles.bits.data_as<u16>(), tiles.before.data_as<i64>(), write);
-    check_launch("nonzero");
+    const u16* bits = tiles.bits.data_as<u16>();
+    const i64* before = tiles.before.data_as<i64>();
+    void* arguments[] = {&bits, &before, &write};
+    launch(reinterpret_cast<const void*>(&select<Write>), static_cast<unsigned>(count), arguments,
+           0, "nonzero");
   }
 };
 

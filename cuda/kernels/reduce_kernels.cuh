@@ -18,6 +18,7 @@
 
 #include "../../cpp/ops/reductions.hpp"
 #include "../../cpp/ops/table.hpp"
+#include "../last_part.cuh"
 #include "../warps.cuh"
 #include "reduce_loop.cuh"
 
@@ -120,22 +121,7 @@ __device__ __forceinline__ typename R::accumulator meet(typename R::accumulator 
   return both ? R::combine(low, high) : low;
 }
 
-// How many parts of each output or tile are done; zero between launches, which are in order.
-__device__ u32 parts_done[most_joined];
-
-// Whether this block is the last one of the `parts` of an output or tile; if so, it sees what the
-// others have stored.
-__device__ __forceinline__ bool is_last_part(u32 which, u32 parts) {
-  __shared__ bool last;
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0) {
-    __threadfence();  // of one thread, for all that the block has stored
-    last = atomicInc(&parts_done[which], parts - 1) == parts - 1;
-    __threadfence();
-  }
-  __syncthreads();
-  return last;
-}
+__device__ u32 parts_done[most_joined];  // of each output or tile
 
 // The tree over x[0 … n), n <= N.
 template <class R, int N>
@@ -239,7 +225,7 @@ __device__ __forceinline__ void finish_block(const ReduceLoop& loop, const RowTa
     x = combine_threads<R>(x, thread, groups, live);
     if (thread == 0) store_part<R>(loop, task.output, place, 0, task.unit, x);
   }
-  if (loop.partial != nullptr && is_last_part(task.output, loop.units.divisor)) {
+  if (loop.partial != nullptr && is_last_part(parts_done[task.output], loop.units.divisor)) {
     join_parts<R>(loop, task.output, 1);
   }
 }
@@ -249,7 +235,8 @@ template <class R>
 __device__ __forceinline__ void finish_tile(const ReduceLoop& loop, const ColumnTask& task,
                                             int width) {
   if (loop.partial == nullptr) return;
-  if (!is_last_part(task.outer * loop.tiles.divisor + task.tile, loop.units.divisor)) return;
+  u32& done = parts_done[task.outer * loop.tiles.divisor + task.tile];
+  if (!is_last_part(done, loop.units.divisor)) return;
   const u32 column = task.tile * width;
   join_parts<R>(loop, task.outer * task.size + column,
                 static_cast<int>(min(task.size - column, u32(width))));
