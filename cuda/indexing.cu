@@ -6,12 +6,12 @@
 #include <bit>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "host_words.hpp"
 #include "last_part.cuh"
 #include "loop.hpp"
 #include "warps.cuh"
@@ -288,22 +288,6 @@ u64 next_operation() {
   return operations.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// Memory of the host's that kernels of the current device write. Never freed, like memory.
-struct alignas(64) HostWords {
-  u32 met_bad = 0;  // whether first_bad holds something
-  i64 count = 0;
-};
-HostWords& host_words() {
-  static auto* const all = [] {
-    const auto count = static_cast<std::size_t>(device_count());
-    void* pinned;
-    check(cudaHostAlloc(&pinned, count * sizeof(HostWords),
-                        cudaHostAllocPortable | cudaHostAllocMapped),
-          "pinned memory");
-    return new (pinned) HostWords[count];
-  }();
-  return all[properties().index];
-}
 u32* bad_index_met() {
   return &host_words().met_bad;
 }
@@ -1819,9 +1803,9 @@ std::int64_t count_nonzero(const Operand& in) {
   if (Mask::is_mask(in)) {
     static auto* const one_at_a_time = new std::mutex;
     const std::lock_guard lock(*one_at_a_time);
-    volatile i64& total = host_words().count;
+    volatile std::int64_t& total = host_words().count;
     counted = counted_tiles(reinterpret_cast<const u8*>(in.data), in.layout->size,
-                            const_cast<i64*>(&total));
+                            const_cast<std::int64_t*>(&total));
     check(cudaStreamSynchronize(stream()), "nonzero");
     return total;
   }

@@ -3,10 +3,12 @@
 // the last.
 #include <atomic>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "../cpp/block_cache.hpp"
 #include "engine.hpp"
+#include "host_words.hpp"
 
 namespace arrayx::cuda {
 
@@ -114,6 +116,18 @@ void give_back_shared(Storage* s) {
 }
 
 }  // namespace
+
+HostWords& host_words() {
+  static auto* const all = [] {
+    const auto count = static_cast<std::size_t>(device_count());
+    void* pinned;
+    check(cudaHostAlloc(&pinned, count * sizeof(HostWords),
+                        cudaHostAllocPortable | cudaHostAllocMapped),
+          "pinned memory");
+    return new (pinned) HostWords[count];
+  }();
+  return all[properties().index];
+}
 
 StorageRef allocate(std::int64_t bytes) {
   if (bytes > (std::int64_t{1} << 62)) out_of_memory(bytes);

@@ -268,8 +268,14 @@ __device__ T* output(char* out, i64 i, i64 items) {
   return reinterpret_cast<T*>(out) + i * items;
 }
 
+inline __device__ void note_failure(const FirstFailure& failed, i64 i) {
+  // Who is the first to note one tells the host, whose memory is far.
+  if (atomicMin(failed.position, static_cast<unsigned long long>(i)) == ~0ull) {
+    *static_cast<volatile u32*>(failed.met) = 1;
+  }
+}
 inline __device__ void fail(const SmallMatrices& job, i64 i) {
-  atomicMin(job.failed, static_cast<unsigned long long>(i));
+  note_failure(job.failed, i);
 }
 
 // The exponent of the power of two that brings a matrix's largest part near 1, from the largest

@@ -13,8 +13,14 @@ struct Matrices {
   std::int64_t batch = 0, row = 0, column = 0;
 };
 
+// Where kernels note the first of a stack's matrices that has no result: its position on the
+// device, which is lowered to it, and in memory of the host's that there is one.
+struct FirstFailure {
+  unsigned long long* position = nullptr;
+  std::uint32_t* met = nullptr;
+};
+
 // What the kernels are given. Outputs are row-major stacks; null where they are not wanted.
-// `failed` is lowered to the position of a matrix that has no result.
 struct SmallMatrices {
   Matrices a, b;
   char* out[3] = {};
@@ -24,7 +30,7 @@ struct SmallMatrices {
   int left = 0, right = 0;  // columns of q or u; rows of r or vh
   bool upper = false;       // cholesky
   int shared_bytes = 0;     // of one matrix
-  unsigned long long* failed = nullptr;
+  FirstFailure failed;
 };
 
 inline constexpr int most_small_side = 128;  // no kernel takes longer rows or columns

@@ -7,6 +7,7 @@ import math
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -1086,6 +1087,29 @@ def test_nan_and_infinity_never_hang(bad, n, dtype):
     if math.isnan(bad):
         assert np.isnan(host(results[0])[1])
         assert np.isnan(host(results[-1])[1]).any()
+
+
+@pytest.mark.parametrize("n", [4, 40, 200])
+def test_a_matrix_without_a_result_is_not_remembered(n):
+    """Neither by those that follow, nor by those of another thread."""
+    good = random(np.random.default_rng(n), (5, n, n), "float64") / n + np.eye(n)
+    good = good @ good.transpose(0, 2, 1)
+    result = [host(xp.linalg.inv(xp.asarray(good))), host(xp.linalg.cholesky(xp.asarray(good)))]
+
+    def run(k):
+        bad = good.copy()
+        bad[k:] = 0
+        x, y = xp.asarray(good), xp.asarray(bad)
+        words = rf"matrix \({k},\) of x"
+        for _ in range(10):
+            for i, function in enumerate((xp.linalg.inv, xp.linalg.cholesky)):
+                with pytest.raises(xp.linalg.LinAlgError, match=words):
+                    function(y)
+                assert host(function(x)).tobytes() == result[i].tobytes()
+        return k
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(run, range(5))) == list(range(5))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
