@@ -300,7 +300,8 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
   return l;
 }
 
-void run_pass(const Pass& p) {
+// False where there is no such kernel; nothing is written then but what others write again.
+bool run_pass(const Pass& p) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t n = p.group.count(), outputs = p.kept.count();
   const int last = p.kept.ndim() - 1;
@@ -317,8 +318,7 @@ void run_pass(const Pass& p) {
     second.out += cut * p.kept.stride[0][longest] * p.out_size;
     if (p.center) second.center += cut * p.kept.stride[1][longest] * p.center_size;
     second.in += cut * p.kept.stride[2][longest] * p.itemsize;
-    run_pass(first);
-    return run_pass(second);
+    return run_pass(first) && run_pass(second);
   }
   ReduceLoop loop;
   loop.in = p.in;
@@ -344,7 +344,11 @@ void run_pass(const Pass& p) {
     }
     return true;
   };
-  const bool by_columns = m > 1 && kept_step != 0 && n > 1 &&
+  // Of moments about the mean, which take no second launch, it does not matter where few elements
+  // lie; rows of many are faster on an H100 if they are whole packs, and so short.
+  constexpr std::int64_t few = 16384, most_of_many = 32;
+  const bool are_few = k.about_mean && outputs * n <= few;
+  const bool by_columns = m > 1 && kept_step != 0 && n > 1 && !are_few &&
                           (step == 0 || detail::magnitude(kept_step) < detail::magnitude(step));
   Launch l;
   if (by_columns) {
@@ -362,6 +366,8 @@ void run_pass(const Pass& p) {
     const bool aligned = is_vector(k.lanes) && (outputs == 1 || kept_step % k.lanes == 0);
     l = cut_rows(p, loop, runs, aligned);
   }
+  const bool pays = are_few || !k.about_mean || (l.kernel == k.short_rows && n <= most_of_many);
+  if (!l.kernel || !pays) return false;
   loop.units = Divisor(static_cast<u32>(l.units));
   std::optional<Scratch> partial;
   if (l.units > 1) {  // columns: [unit][output], rows: [output][unit]
@@ -373,6 +379,7 @@ void run_pass(const Pass& p) {
   }
   void* arguments[] = {&loop};
   launch(l.kernel, static_cast<unsigned>(l.blocks), arguments, l.shared_bytes, p.verb, l.threads);
+  return true;
 }
 
 // Every element of out becomes the reduction of nothing.
@@ -453,7 +460,8 @@ struct Source {
 
 // Reduces a source, which is not empty, to `out`, in `accumulator`, by kernels for the first pass
 // and for those that follow. `made` says what is made of the result or, by norms, of each pass's.
-void reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType accumulator,
+// False where there is no kernel, of moments about the mean.
+bool reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType accumulator,
                    Source source, std::span<const bool> reduced, std::optional<Source> centers,
                    const Operand& out, const char* verb, const Deviation& made) {
   const ReduceKernels* k = &first;
@@ -478,6 +486,7 @@ void reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType
     }
     bool more = false;
     for (int i = 0; i < begin; ++i) more |= state[i] != 0 && whole[i] > 1;
+    if (more && k->about_mean) return false;
     bool direct = !more && out_fits;
 
     Dims group_shape, kept_shape, in_group;
@@ -539,13 +548,14 @@ void reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType
       if (centers) centers->repeat(next_shape, reduced);
       pass = make_pass();
     }
-    run_pass(pass);
+    if (!run_pass(pass)) return false;
     if (!more) {
-      if (direct) return;
+      if (direct) return true;
       Operand from(next);
       Layout as_out = Layout::contiguous(out.layout->shape);
       from.layout = &as_out;
-      return copy(from, out);
+      copy(from, out);
+      return true;
     }
     source.take(next);
     source.shape = next_shape;
@@ -610,12 +620,12 @@ void norm(const Operand& in, std::span<const bool> reduced, bool squares, const 
 // distance from the mean is no more than what is to be found, divided by m (Cauchy and Schwarz), so
 // Q is no more than 1 + n / m times that: as many rounding errors of float64 are in the result. One
 // element is enough for float32. For float64 a sixteenth is read twice, of few an eighth, the
-// fewest all.
+// fewest all: rows of up to 64 by one kernel, from registers.
 void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
                const Operand& out) {
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return copy(Element::of(0.0), out);
-  constexpr std::int64_t few = 256, some = 2048;
+  constexpr std::int64_t few = 256, some = 2048, most_in_short_row = 64;
   const ReduceKernels& k = reduce_table().moments[static_cast<int>(in.dtype)];
   Source source(in, in.dtype);
   Layout sample = Layout::contiguous(source.shape), kept;
@@ -632,6 +642,22 @@ void deviation(const Operand& in, std::span<const bool> reduced, double divisor,
     if (longest < 0 || source.shape[i] > source.shape[longest]) longest = i;
   }
   kept.size = checked_size(kept.shape);
+  Deviation wanted;
+  wanted.inverse_n = 1 / static_cast<double>(n);
+  wanted.divisor = divisor;
+  wanted.factor = 1 / divisor;
+  wanted.root = root;
+  wanted.given = true;
+  if (out.dtype == DType::float32) wanted.dtype = DType::float32;
+  const ReduceKernels& sums = *find_kernels(Reduction::sum, DType::complex128, DType::complex128);
+  const auto run = [&](const ReduceKernels& kernels, const std::optional<Source>& centers) {
+    return reduce_source(kernels, sums, DType::complex128, source, reduced, centers, out, "var",
+                         wanted);
+  };
+  if (source.dtype == DType::float64 && n > 1 && n <= most_in_short_row &&
+      run(reduce_table().moments_about_mean, std::nullopt)) {
+    return;
+  }
   Array means;
   Operand center;
   center.data = const_cast<char*>(source.data);
@@ -647,16 +673,7 @@ void deviation(const Operand& in, std::span<const bool> reduced, double divisor,
     mean(part, reduced, static_cast<double>(n / source.shape[longest] * length), means);
     center = means;
   }
-  Deviation wanted;
-  wanted.inverse_n = 1 / static_cast<double>(n);
-  wanted.divisor = divisor;
-  wanted.factor = 1 / divisor;
-  wanted.root = root;
-  wanted.given = true;
-  if (out.dtype == DType::float32) wanted.dtype = DType::float32;
-  const ReduceKernels& sums = *find_kernels(Reduction::sum, DType::complex128, DType::complex128);
-  reduce_source(k, sums, DType::complex128, source, reduced, Source(center, center.dtype), out,
-                "var", wanted);
+  run(k, Source(center, center.dtype));
 }
 
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {

@@ -840,6 +840,26 @@ def test_the_same_bits_in_rows_columns_and_views(n, dtype):
                 assert got.tobytes() == alone.tobytes(), (name, column)
 
 
+@pytest.mark.parametrize("n", [2, 3, 7, 8, 31, 32, 33, 50, 63, 64, 65])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_variances_of_short_rows_do_not_depend_on_how_many_there_are(n, dtype):
+    """Few of them, or those that are whole packs, may be found otherwise than the others."""
+    a = (Draw(n).numpy.standard_normal((12_000, n)) + 100).astype(dtype)
+    a[3, n // 2], a[4, 0], a[5] = np.nan, np.inf, -0.0
+    x = ours(a)
+    bits = np.asarray(xp.var(x, axis=1))
+    exact = exact_variance(a[6:], 1, 0, False)
+    near(xp.asarray(bits[6:]), exact, np.dtype(dtype), 1, 40 * eps("float64") * exact)
+    columns, wide = ours(np.ascontiguousarray(a.T)), ours(np.pad(a, ((0, 0), (1, 2))))
+    for first, count in ((0, 12_000), (0, 9), (5000, 100), (11_999, 1)):
+        some = np.s_[first : first + count]
+        alone = [x[some], columns[:, some].T, wide[some, 1:-2], ours(np.ascontiguousarray(a[some]))]
+        for y in alone:
+            assert np.asarray(xp.var(y, axis=1)).tobytes() == bits[some].tobytes(), (first, count)
+        if count == 1:
+            assert np.asarray(xp.var(x[first])).tobytes() == bits[some].tobytes()
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_sums_over_groups_of_dimensions_in_any_order(dtype):
     draw = Draw(12)

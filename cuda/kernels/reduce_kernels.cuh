@@ -620,6 +620,19 @@ __global__ void __launch_bounds__(short_row_threads)
     if (left > 0) x[r] = load_first<M, V>(loop.in + place.in + offset, left);
     center[r] = R::load_center(loop, place.center);
   }
+  const int live = (n + V - 1) / V;
+  if constexpr (R::about_mean) {
+    using Sums = typename R::Sums;
+#pragma unroll
+    for (int r = 0; r < task.rows; ++r) {
+      typename Sums::accumulator y[V];
+#pragma unroll
+      for (int v = 0; v < V; ++v) y[v] = Sums::map(x[r].v[v], {});
+      combine_neighbours<Sums>(y, left);
+      const auto sum = combine_threads<Sums>(y[0], task.thread, task.threads, live);
+      center[r] = from_first(Sums::mean(sum, n), task.threads);
+    }
+  }
   A result[task.rows];
 #pragma unroll
   for (int r = 0; r < task.rows; ++r) {
@@ -631,7 +644,7 @@ __global__ void __launch_bounds__(short_row_threads)
     combine_neighbours<R>(y, left);
     result[r] = y[0];
   }
-  task.finish<R>(loop, result, (n + V - 1) / V);
+  task.finish<R>(loop, result, live);
 }
 
 // Rows of up to reduce_lanes elements that begin anywhere, the same distance apart: a block reads
@@ -1142,6 +1155,7 @@ struct Reducer {
   using input = T;
   using accumulator = A;
   static constexpr bool has_identity = true;  // that changes no bit
+  static constexpr bool about_mean = false;   // see ReduceKernels
   static constexpr int bytes = sizeof(memory_t<T>);
   static constexpr int lanes = pack_bytes / bytes;
   static constexpr int result_bytes = sizeof(A);
@@ -1198,13 +1212,13 @@ struct Plain : Reducer<T, A> {
   static __device__ __forceinline__ A map(memory_t<T> x, Center) { return read_as<A, T>(x); }
   static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
   static __device__ __forceinline__ A identity() { return Op::template identity<A>(); }
+  // The sum of nothing but -0.0 is +0.0, as that of nothing is.
+  static __device__ __forceinline__ A mean(A sum, f64 n) { return quotient(sum + A{}, n); }
   static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
-    // The sum of nothing but -0.0 is +0.0, as that of nothing is.
-    if constexpr (ops::same_type_v<Op, ops::Sum>) x = x + A{};
     if constexpr (ops::same_type_v<Op, ops::Sum> && ops::same_type_v<T, Complex<f64>>) {
-      if (loop.deviation.inverse_n != 0) return store_moments(loop, out, x);
+      if (loop.deviation.inverse_n != 0) return store_moments(loop, out, x + A{});
     }
-    if constexpr (ops::same_type_v<Op, ops::Sum>) x = quotient(x, loop.deviation.divisor);
+    if constexpr (ops::same_type_v<Op, ops::Sum>) x = mean(x, loop.deviation.divisor);
     *reinterpret_cast<A*>(out) = x;
   }
 };
@@ -1230,6 +1244,13 @@ struct Moments : Reducer<T, Complex<f64>> {
   static __device__ __forceinline__ void store(const ReduceLoop& loop, char* out, A x) {
     store_moments(loop, out, x);
   }
+};
+
+// The same about the mean of the elements, as a sum of them and a quotient find it.
+struct MomentsAboutMean : Moments<f64> {
+  using Sums = Plain<ops::Sum, f64, f64>;
+  static constexpr bool about_mean = true;
+  static __device__ __forceinline__ f64 load_center(const ReduceLoop&, i64) { return 0; }
 };
 
 // A sum of squares, and those of the same numbers by 2^-600 and by 2^600, of which one neither
@@ -1320,6 +1341,18 @@ ReduceKernels reduce_kernels() {
     k.whole_columns[1] = reinterpret_cast<const void*>(&whole_columns<R, whole>);
   }
   k.whole_width = whole;
+  k.lanes = R::lanes;
+  k.columns_per_thread = R::columns;
+  k.accumulator_bytes = sizeof(typename R::accumulator);
+  return k;
+}
+
+inline ReduceKernels moments_about_mean() {
+  using R = MomentsAboutMean;
+  ReduceKernels k;
+  k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
+  k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
+  k.about_mean = true;
   k.lanes = R::lanes;
   k.columns_per_thread = R::columns;
   k.accumulator_bytes = sizeof(typename R::accumulator);

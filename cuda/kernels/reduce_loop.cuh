@@ -119,6 +119,8 @@ struct ReduceKernels {
   const void* short_columns[2] = {};
   const void* whole_columns[2] = {};
   bool ordered = true;  // the order of the elements matters to the result
+  // Moments about the mean of the elements, which these kernels find: there are only short rows.
+  bool about_mean = false;
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
   int whole_width = 1, whole_parts = 1;
 };
@@ -128,6 +130,7 @@ struct ReduceTable {
   ReduceKernels reduce[reduction_count][dtype_count][2];
   // (sum of d, sum of d * d) of deviations d from a center of the input's dtype, as complex128.
   ReduceKernels moments[dtype_count];
+  ReduceKernels moments_about_mean;  // of float64
   ReduceKernels norms[dtype_count];
   ReduceKernels position[2][dtype_count];  // [1]: of the largest, [0]: of the smallest
 };
