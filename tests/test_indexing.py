@@ -230,7 +230,7 @@ def test_the_last_of_equal_indices_wins_among_very_many_places(n, picks, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
-def test_picks_from_arrays_beyond_the_caches(dtype):
+def test_picks_and_places_beyond_the_caches(dtype):
     draw = Draw(4)
     n = 2_100_000
     a = draw.values((n,), dtype)
@@ -239,6 +239,10 @@ def test_picks_from_arrays_beyond_the_caches(dtype):
         if index_dtype != "uint32":
             key[::3] -= n
         same(ours(a)[ours(key)], a[key])
+        value, x, expected = draw.values(key.shape, dtype), ours(a.copy()), a.copy()
+        x[ours(key)] = ours(value)
+        expected[key] = value
+        same(x, expected)
         for place in [0, 69_990, 70_000]:
             bad = key.copy()
             bad[place] = n

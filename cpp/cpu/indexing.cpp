@@ -359,6 +359,15 @@ bool offsets_of_run(const char* p, i64 from, i64* to, i64 count, i64 n, i64 stri
   return wrong != 0;
 }
 
+// Asks for what index k picks of items `stride` bytes apart, from p[k] on, `step` bytes from one to
+// the next. Unsigned, and not looked at: a fetch from anywhere does no harm.
+template <class I>
+void fetch_pick(const char* index, i64 k, const char* p, i64 step, i64 stride) {
+  const u64 ahead = static_cast<u64>(load<I>(index + k * i64(sizeof(I))));
+  const u64 place = static_cast<u64>(k * step) + ahead * static_cast<u64>(stride);
+  __builtin_prefetch(reinterpret_cast<const char*>(reinterpret_cast<u64>(p) + place), 0, 2);
+}
+
 // q[j] = the item at p[j], `step` bytes apart, plus its index times `stride` bytes, for contiguous
 // indices and q. An index out of bounds counts as 0; true if there is one.
 template <class T, class I>
@@ -382,11 +391,7 @@ template <class T, class I>
   i64 j = 0;
   if (fetches) {
     for (; j + fetched_picks < count; ++j) {
-      // Unsigned, and not looked at: a fetch from anywhere does no harm.
-      const i64 k = j + fetched_picks;
-      const u64 ahead = static_cast<u64>(load<I>(index + k * i64(sizeof(I))));
-      const u64 place = static_cast<u64>(k * step) + ahead * static_cast<u64>(stride);
-      __builtin_prefetch(reinterpret_cast<const char*>(reinterpret_cast<u64>(p) + place), 0, 2);
+      fetch_pick<I>(index, j + fetched_picks, p, step, stride);
       pick(j);
     }
   }
@@ -395,42 +400,20 @@ template <class T, class I>
   return wrong;
 }
 
-// Whether one of `count` contiguous indices is not in [-n, n), or [0, n) if unsigned: by signs,
-// since the baseline's vectors cannot compare 64 bits.
-template <class I>
-bool any_out_of_bounds(const char* index, i64 count, i64 n) {
-  constexpr i64 width = 8;
-  typedef I Indices __attribute__((vector_size(width * sizeof(I))));
-  typedef u64 Lanes __attribute__((vector_size(width * 8)));
-  const u64 below = std::is_signed_v<I> ? static_cast<u64>(n) : 0, last = static_cast<u64>(n) - 1;
-  Lanes negative{};
-  u64 rest = 0;
-  i64 j = 0;
-  for (; j + width <= count; j += width) {
-    Indices some;
-    std::memcpy(&some, index + j * i64(sizeof(I)), sizeof some);
-    const Lanes i = __builtin_convertvector(some, Lanes);
-    negative |= (i + below) | (last - i);
-  }
-  for (; j < count; ++j) {
-    const u64 i = static_cast<u64>(load<I>(index + j * i64(sizeof(I))));
-    rest |= (i + below) | (last - i);
-  }
-  for (i64 lane = 0; lane < width; ++lane) rest |= negative[lane];
-  return static_cast<i64>(rest) < 0;
-}
-
 // Writes contiguous items at p, or the only one there, to where contiguous indices that are in
 // bounds say: index times `stride` bytes from q on.
 template <bool divided, bool one_item, class T, class I>
-void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 stride, Part part) {
+void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 stride, Part part,
+             bool fetches) {
   T only{};
   if constexpr (one_item) only = load<T>(p);  // of none there is nothing to read
   T spare;
   const auto put = [&](i64 j) {
-    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
-    if (i >= static_cast<u64>(n)) [[unlikely]] {
-      return;
+    const I value = load<I>(index + j * i64(sizeof(I)));
+    u64 i = static_cast<u64>(value);
+    if (i >= static_cast<u64>(n)) [[unlikely]] {  // guessed, as in pick_run
+      i = normalised(value, n);
+      if (i >= static_cast<u64>(n)) return;
     }
     const i64 place = static_cast<i64>(i) * stride;
     char* to = q + place;
@@ -446,8 +429,15 @@ void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 st
       store(to, load<T>(p + j * i64(sizeof(T))));
     }
   };
+  i64 j = 0;
+  if (fetches) {
+    for (; j + fetched_picks < count; ++j) {
+      fetch_pick<I>(index, j + fetched_picks, q, 0, stride);
+      put(j);
+    }
+  }
   ARRAYX_UNROLL_4
-  for (i64 j = 0; j < count; ++j) put(j);
+  for (; j < count; ++j) put(j);
 }
 
 // The first index in row-major order that is out of bounds, where there is one.
@@ -574,10 +564,12 @@ std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, i64
     using I = decltype(example);
     if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) {
       constexpr i64 per_chunk = chunk_elements;
+      const BoundsKernel any_out_of_bounds =
+          kernels().any_out_of_bounds[static_cast<int>(index.dtype)];
       std::atomic<bool> failed{false};
       parallel_for((count + per_chunk - 1) / per_chunk, count, [&](i64 chunk) {
         const char* p = index.data + chunk * per_chunk * i64(sizeof(I));
-        if (any_out_of_bounds<I>(p, std::min(per_chunk, count - chunk * per_chunk), n)) {
+        if (any_out_of_bounds(p, std::min(per_chunk, count - chunk * per_chunk), n)) {
           failed.store(true, std::memory_order_relaxed);
         }
       });
@@ -589,11 +581,12 @@ std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, i64
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
         constexpr i64 bytes = sizeof(T);
+        const bool fetches = n * std::abs(stride) * bytes >= last_cache_bytes() / 2;
         // Each thread places all, so that only cache misses are shared: that pays late.
         scatter_by_parts(count * bytes / 16, [&](auto divided, Part part) {
           const auto put =
               in.host_scalar ? put_run<divided, true, T, I> : put_run<divided, false, T, I>;
-          put(index.data, in.data, out.data, count, n, stride * bytes, part);
+          put(index.data, in.data, out.data, count, n, stride * bytes, part, fetches);
         });
       });
     }

@@ -10,6 +10,9 @@ namespace arrayx::cpu {
 inline constexpr int line_bytes = 64;
 inline constexpr std::int64_t page_bytes = 4096;
 
+// How far ahead of what is written the lines of a result are that stays in the caches.
+inline constexpr int result_ahead = 4 * line_bytes;
+
 ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
   for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
 }

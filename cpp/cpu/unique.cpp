@@ -79,7 +79,8 @@ class Table {
     counts_.push_back(0);
     // Each NaN is a value of its own.
     if (is_real_type<T> && key == K(~K(0))) return entry;
-    if (2 * keys_.size() > slots_.size()) {
+    // Fuller, many a key lies beyond its own slot, and which do cannot be guessed.
+    if (4 * keys_.size() > slots_.size()) {
       slots_.assign(4 * slots_.size(), Slot{});
       shift_ -= 2;
       for (u32 e = 0; e < entry; ++e) {
@@ -102,9 +103,9 @@ class Table {
     K key = 0;
     u32 entry = none;
   };
-  int shift_ = 64 - 10;
+  int shift_ = 64 - 11;
   bool falls_together_ = false;
-  std::vector<Slot> slots_ = std::vector<Slot>(std::size_t{1} << 10);
+  std::vector<Slot> slots_ = std::vector<Slot>(std::size_t{1} << 11);
   std::vector<K> keys_;
   std::vector<i64> places_, counts_;  // where each stands first, how often it came
 };

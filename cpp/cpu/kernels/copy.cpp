@@ -221,7 +221,7 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
     if constexpr (C::narrows) {
       constexpr i64 all = ops::vector_bytes / sizeof(B);
       for (; i + 2 * all <= n; i += 2 * all) {
-        fetch<2 * ops::vector_bytes>(q + i * sizeof(B) + 8 * line_bytes);
+        fetch<2 * ops::vector_bytes>(q + i * sizeof(B) + result_ahead);
         const auto a = C::whole(p + i * sizeof(A)), b = C::whole(p + (i + all) * sizeof(A));
         a.store(q + i * sizeof(B));
         b.store(q + (i + all) * sizeof(B));
@@ -242,7 +242,7 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
     if constexpr (2 * sizeof(typename C::VB) >= ops::vector_bytes) {
       constexpr int together = 4;
       for (; i + together * C::lanes <= n; i += together * C::lanes) {
-        fetch<together * C::lanes * sizeof(B)>(q + i * sizeof(B) + 8 * line_bytes);
+        fetch<together * C::lanes * sizeof(B)>(q + i * sizeof(B) + result_ahead);
         typename C::VB r[together];
         ARRAYX_UNROLL
         for (int k = 0; k < together; ++k) r[k] = C::at(p, i + k * C::lanes);

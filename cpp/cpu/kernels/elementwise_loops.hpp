@@ -323,7 +323,7 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
     for (; i + Together * lanes <= n; i += Together * lanes) {
       if constexpr (Stream) ask(std::integral_constant<int, Together * lanes>());
       if constexpr (!Stream && Together * lanes * item >= line_bytes) {
-        fetch<Together * lanes * item>(q + i * item + 8 * line_bytes);
+        fetch<Together * lanes * item>(q + i * item + result_ahead);
       }
       Result r[Together];
       ARRAYX_UNROLL
@@ -398,14 +398,9 @@ ARRAYX_HD void loop_of(const void* const* in, void* out, std::int64_t n, bool go
   }
 }
 
-// Elements of a vector. Quotients take twice as long in vectors twice as wide as 32 bytes, and some
-// processors run slower while those are used.
+// Elements of a vector.
 template <class F, class T>
-inline constexpr int vector_lanes =
-    (ops::same_type_v<F, ops::Divide> || ops::same_type_v<F, ops::Reciprocal>) &&
-            ops::vector_bytes > 32
-        ? 32 / sizeof(T)
-        : ops::vector_bytes / ops::widest_lane<F, T>;
+inline constexpr int vector_lanes = ops::vector_bytes / ops::widest_lane<F, T>;
 
 // Vectors together where moving the operands takes longer than the arithmetic.
 template <class T>

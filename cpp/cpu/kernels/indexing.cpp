@@ -1,9 +1,10 @@
 // Where bytes are not zero, compiled per instruction set: 64 bytes become the bits of a word, and
-// every eight of its bits a vector of positions.
+// every eight of its bits a vector of positions. And whether indices are in bounds.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "../simd/vec.hpp"
 
@@ -148,11 +149,48 @@ i64 positions(const char* p, i64 n, i64 base, void* out, i64 room) {
   return to - static_cast<P*>(out);
 }
 
+// By signs, since the baseline's vectors cannot compare 64 bits.
+template <class I>
+bool any_out_of_bounds(const char* index, i64 count, i64 n) {
+  constexpr i64 width = 8;
+  typedef I Indices __attribute__((vector_size(width * sizeof(I))));
+  typedef u64 Lanes __attribute__((vector_size(width * 8)));
+  const u64 below = std::is_signed_v<I> ? static_cast<u64>(n) : 0, last = static_cast<u64>(n) - 1;
+  Lanes negative{};
+  u64 rest = 0;
+  i64 j = 0;
+  for (; j + width <= count; j += width) {
+    Indices some;
+    std::memcpy(&some, index + j * i64(sizeof(I)), sizeof some);
+    const Lanes i = __builtin_convertvector(some, Lanes);
+    negative |= (i + below) | (last - i);
+  }
+  for (; j < count; ++j) {
+    I one;
+    std::memcpy(&one, index + j * i64(sizeof(I)), sizeof one);
+    const u64 i = static_cast<u64>(one);
+    rest |= (i + below) | (last - i);
+  }
+  for (i64 lane = 0; lane < width; ++lane) rest |= negative[lane];
+  return static_cast<i64>(rest) < 0;
+}
+
 }  // namespace
 
 void fill_indexing(KernelTable& table) {
   table.positions[0] = positions<u16>;
   table.positions[1] = positions<i64>;
+  const auto put = [&table](DType d, BoundsKernel f) {
+    table.any_out_of_bounds[static_cast<int>(d)] = f;
+  };
+  put(DType::int8, any_out_of_bounds<i8>);
+  put(DType::int16, any_out_of_bounds<i16>);
+  put(DType::int32, any_out_of_bounds<i32>);
+  put(DType::int64, any_out_of_bounds<i64>);
+  put(DType::uint8, any_out_of_bounds<u8>);
+  put(DType::uint16, any_out_of_bounds<u16>);
+  put(DType::uint32, any_out_of_bounds<u32>);
+  put(DType::uint64, any_out_of_bounds<u64>);
 }
 
 }  // namespace ARRAYX_ISA

@@ -104,7 +104,7 @@ template <class F, class T, Spacing A, Spacing B, Spacing Out, int Together>
       }
     } else {
       for (; Together > 1 && i + Together * lanes < job.n; i += Together * lanes) {
-        fetch<Together * lanes * sizeof(T)>(out + i * i64{sizeof(T)} + 8 * line_bytes);
+        fetch<Together * lanes * sizeof(T)>(out + i * i64{sizeof(T)} + result_ahead);
         typename Lying<T, A>::V z[Together];
         ARRAYX_UNROLL
         for (int k = 0; k < Together; ++k) z[k] = f(x.load(i + k * lanes), y.load(i + k * lanes));
@@ -112,7 +112,7 @@ template <class F, class T, Spacing A, Spacing B, Spacing Out, int Together>
         for (int k = 0; k < Together; ++k) store(z[k], out, i + k * lanes);
       }
       for (; i + lanes < job.n; i += lanes) {
-        fetch<lanes * sizeof(T)>(out + i * i64{sizeof(T)} + 8 * line_bytes);
+        fetch<lanes * sizeof(T)>(out + i * i64{sizeof(T)} + result_ahead);
         store(f(x.load(i), y.load(i)), out, i);
       }
     }
