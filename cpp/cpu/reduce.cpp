@@ -941,6 +941,10 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   const std::int64_t out_stride = kept.stride[0][last] * 8;
   const auto store = [&](const Tile& tile, const std::int64_t* found) {
     char* to = out.data + (kept.base[0] + tile.offset[0]) * 8;
+    if (out_stride == 8) {
+      std::memcpy(to, found, static_cast<std::size_t>(tile.width) * 8);
+      return;
+    }
     for (std::int64_t j = 0; j < tile.width; ++j) std::memcpy(to + j * out_stride, found + j, 8);
   };
 

@@ -170,7 +170,10 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
                              scan_chunk,
                          n)
               : n;
-  const std::int64_t slab = (std::max<std::int64_t>(block, 1) * tiles.width() * widest + 63) & ~63;
+  // Rows of a block of columns do not all begin in the same set of an L1.
+  const std::int64_t gap = by_columns ? line_bytes : 0;
+  const std::int64_t slab =
+      (std::max<std::int64_t>(block, 1) * (tiles.width() * widest + gap) + 63) & ~63;
   const CopyKernel copy_in = kernels().copy[item_class(item)];
   const CopyKernel copy_out = kernels().copy[item_class(out_item)];
   const std::int64_t work = kept.count() * n * (item + out_item);
@@ -183,6 +186,9 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     for (std::int64_t t = task * per_task; t < end; ++t) {
       const Tile tile = tiles[t];
       const std::int64_t w = tile.width;
+      const char* const next = streamed && by_columns && t + 1 < tiles.count()
+                                   ? in_base + tiles[t + 1].offset[0] * item
+                                   : nullptr;
       for (std::int64_t k = 0; k < n; k += block) {
         const std::int64_t count = std::min(block, n - k);
         const char* from = in_base + tile.offset[0] * item + k * step;
@@ -207,26 +213,30 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
         }
         if (streamed || !out_direct) {
           target = scratch + 2 * slab;
-          to_stride = line * out_item;
+          to_stride = line * out_item + gap;
         }
         (by_columns ? columns : rows)(source, from_stride, target, to_stride, lines, line, k,
                                       carry);
         if (streamed) {
           const std::int64_t to_next = by_columns ? out_step : out_kept_stride;
           for (std::int64_t l = 0; l < lines; ++l) {
-            if (in_direct && by_columns && k + block + l < n) {
-              fetch(from + (block + l) * step, line * item);
-            } else if (in_direct && !by_columns) {
+            if (in_direct && by_columns) {  // a block further, be it the next tile's first one
+              const std::int64_t row = k + block + l;
+              if (row < n) {
+                fetch_for_second(from + (block + l) * step, line * item);
+              } else if (next && row < n + block) {
+                fetch_for_second(next + (row - n) * step, line * item);
+              }
+            } else if (in_direct) {
               const char* const row = from - k * item + l * kept_stride;
               const std::int64_t rows_left = adjoining ? m - tile.position - l : 1;
               fetch_pages(row, k * item, line * item, rows_left * n * item);
             }
-            kernels().stream(target + l * line * out_item, to + l * to_next, line * out_item,
-                             nullptr);
+            kernels().stream(target + l * to_stride, to + l * to_next, line * out_item, nullptr);
           }
         } else if (!out_direct) {
           copy_out(
-              target, {line * out_item, out_item}, to,
+              target, {to_stride, out_item}, to,
               {by_columns ? out_step : out_kept_stride, by_columns ? out_kept_stride : out_step},
               lines, line);
         }

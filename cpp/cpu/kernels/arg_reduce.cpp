@@ -259,7 +259,7 @@ struct Arg {
   // if there was a NaN, and nothing is done, which Slow then does.
   template <int K, bool Part, bool Slow = false>
   ARRAYX_HD static bool stripe(const char* p, int64_t row_stride, int64_t rows, int64_t first,
-                               T* best, Index* index, int64_t live) {
+                               T* best, Index* index, int64_t live, int64_t ahead) {
     V b[K];
     I where[K];
     Nan nan;
@@ -278,6 +278,7 @@ struct Arg {
         b[k] = select(m, x, b[k]);
         where[k] = select(m, I(Index(first + r)), where[k]);
       }
+      if (K > 1 && ahead) fetch<K* int(sizeof(V))>(p + r * row_stride + ahead);
     };
     if (rows == together) {
       ARRAYX_UNROLL
@@ -299,33 +300,33 @@ struct Arg {
   }
   template <int K, bool Part>
   static void any_stripe(const char* p, int64_t row_stride, int64_t rows, int64_t first, T* best,
-                         Index* index, int64_t live) {
-    if (stripe<K, Part>(p, row_stride, rows, first, best, index, live)) {
-      stripe<K, Part, true>(p, row_stride, rows, first, best, index, live);
+                         Index* index, int64_t live, int64_t ahead = 0) {
+    if (stripe<K, Part>(p, row_stride, rows, first, best, index, live, ahead)) {
+      stripe<K, Part, true>(p, row_stride, rows, first, best, index, live, 0);
     }
   }
 
   static void columns(const char* in, int64_t row_stride, int64_t n, int64_t first, bool start,
                       int64_t width, void* best_bytes, int64_t* out) {
     T* best = static_cast<T*>(best_bytes);
-    if (start) {
-      __builtin_memcpy(best, in, width * sizeof(T));
-      for (int64_t j = 0; j < width; ++j) out[j] = first;
-    }
+    if (start) __builtin_memcpy(best, in, width * sizeof(T));
+    const int64_t apart = row_stride < 0 ? -row_stride : row_stride;
     alignas(64) Index index[most_columns + W];
-    for (int64_t i = start ? 1 : 0; i < n; i += most_rows) {
+    for (int64_t i = 0; i < n; i += most_rows) {
       const int64_t count = n - i < most_rows ? n - i : most_rows;
-      for (int64_t j = 0; j < width; j += W) I(Index(-1)).store(index + j);
+      const bool begins = start && i == 0;  // with the first row in `best`
+      for (int64_t j = 0; j < width; j += W) I(Index(begins ? 0 : -1)).store(index + j);
       // Rows in the same pages are read one after the other. Of a few columns many rows at once:
       // what they find stays in registers, and a round through memory would be waited for.
-      const int64_t most = width < 4 * W ? 64 : row_stride >= 8192 ? together : 1;
-      for (int64_t r = 0; r < count; r += most) {
+      const int64_t most = width < 4 * W ? 64 : apart >= 8192 ? together : 1;
+      for (int64_t r = begins; r < count; r += most) {
         const int64_t rows = count - r < most ? count - r : most;
         const char* p = in + (i + r) * row_stride;
+        const int64_t ahead = r + most < count && most == together ? most * row_stride : 0;
         int64_t j = 0;
         constexpr int64_t size = sizeof(T);
         for (; j + 4 * W <= width; j += 4 * W) {
-          any_stripe<4, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0);
+          any_stripe<4, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0, ahead);
         }
         for (; j + W <= width; j += W) {
           any_stripe<1, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0);
@@ -334,7 +335,14 @@ struct Arg {
           any_stripe<1, true>(p + j * size, row_stride, rows, r, best + j, index + j, width - j);
         }
       }
-      for (int64_t j = 0; j < width; ++j) {
+      int64_t j = 0;
+      if (begins) {
+        using Wide = Vec<int64_t, W>;
+        for (; j + W <= width; j += W) {
+          (ops::convert<Wide>(I::load(index + j)) + Wide(first)).store(out + j);
+        }
+      }
+      for (; j < width; ++j) {
         if (index[j] >= 0) out[j] = first + i + index[j];
       }
     }
