@@ -245,8 +245,16 @@ void divide(DType dtype, char* values, double divisor, std::int64_t n) {
   dispatch(dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
-      T* x = reinterpret_cast<T*>(values);
-      for (std::int64_t i = 0; i < n; ++i) x[i] /= static_cast<T>(divisor);
+      constexpr std::int64_t together = 64;
+      T divisors[together];
+      std::fill_n(divisors, std::min(n, together), static_cast<T>(divisor));
+      const ElementwiseKernel quotients =
+          kernels().elementwise[static_cast<int>(Op::divide)][static_cast<int>(dtype)];
+      T* const x = reinterpret_cast<T*>(values);
+      for (std::int64_t i = 0; i < n; i += together) {
+        const void* const in[] = {x + i, divisors};
+        quotients(in, x + i, std::min(n - i, together));
+      }
     }
   });
 }
