@@ -224,11 +224,11 @@ def computing_threads() -> int:
     return running
 
 
-def wait_for_quiet(longest: float = 0.1) -> None:
+def wait_for_quiet(longest: float = 0.25) -> None:
     """Wait until no other thread of this process computes.
 
-    OpenMP's and OpenBLAS's threads spin for milliseconds after their work, on the cores that the
-    next library's threads need.
+    OpenMP's and OpenBLAS's threads spin after their work, some for a tenth of a second, on the
+    cores that the next library's threads need.
     """
     deadline = time.perf_counter() + longest
     while computing_threads() > 1 and time.perf_counter() < deadline:

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #if defined(_OPENMP)
 #include <omp.h>
@@ -22,6 +24,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "fork.hpp"
 
@@ -48,6 +51,48 @@ int current_processor() {
   return -1;
 #endif
 }
+
+// A helper that sleeps. Linux may wake it on the processor that its caller computes on (in a
+// virtual machine an idle processor looks like one that was taken away): it waits there for
+// milliseconds, and the loop has one thread less. So it is kept off that one until it runs.
+class Sleeper {
+ public:
+  void falls_asleep() { asleep_ = true; }
+  void wakes_up() {
+    asleep_ = false;
+    allow_all();
+  }
+
+#if defined(__linux__)
+  void keep_off(int processor) {
+    if (!asleep_ || is_kept_off_ || processor < 0) return;
+    if (sched_getaffinity(thread_, sizeof allowed_, &allowed_) != 0) return;
+    others_ = allowed_;
+    CPU_CLR(static_cast<unsigned>(processor), &others_);
+    if (CPU_COUNT(&others_) == 0) return;
+    is_kept_off_ = sched_setaffinity(thread_, sizeof others_, &others_) == 0;
+  }
+
+ private:
+  void allow_all() {
+    if (!std::exchange(is_kept_off_, false)) return;
+    cpu_set_t now;  // unless somebody else has chosen processors meanwhile
+    if (sched_getaffinity(thread_, sizeof now, &now) == 0 && CPU_EQUAL(&now, &others_)) {
+      sched_setaffinity(thread_, sizeof allowed_, &allowed_);
+    }
+  }
+
+  pid_t thread_ = static_cast<pid_t>(syscall(SYS_gettid));
+  cpu_set_t allowed_, others_;
+  bool is_kept_off_ = false;
+#else
+  void keep_off(int) {}
+
+ private:
+  void allow_all() {}
+#endif
+  bool asleep_ = false;
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -170,6 +215,7 @@ class Pool {
       grow(helpers);
       if (sleeping_.load(std::memory_order_relaxed) > 0 && roused_ == 0) {
         roused_ = sleeping_.load(std::memory_order_relaxed);
+        keep_sleepers_off(current_processor());
         work_.notify_all();
       }
     }
@@ -222,8 +268,9 @@ class Pool {
     const int wake = std::min(helpers - threads_without_work(place), sleeping);
     if (wake <= 0) return;
     {
-      const std::lock_guard lock(mutex_);
-    }  // nobody is between looking and sleeping
+      const std::lock_guard lock(mutex_);  // nobody is between looking and sleeping
+      keep_sleepers_off(processor);
+    }
     if (wake > 1) {
       work_.notify_all();  // one call; those too many go back to sleep
     } else {
@@ -270,7 +317,19 @@ class Pool {
     return nullptr;
   }
 
+  // It takes about 1 µs for each, which many together would not earn.
+  void keep_sleepers_off(int processor) {
+    constexpr std::size_t most = 16;
+    if (sleepers_.size() > most) return;
+    for (Sleeper* sleeper : sleepers_) sleeper->keep_off(processor);
+  }
+
   void work(int number) {
+    Sleeper self;
+    {
+      const std::lock_guard lock(mutex_);
+      sleepers_.push_back(&self);
+    }
     for (;;) {
       Loop* loop = nullptr;
       // One that was woken on the processor of a caller keeps it waiting.
@@ -288,7 +347,9 @@ class Pool {
       }
       std::unique_lock lock(mutex_);
       ++sleeping_;
+      self.falls_asleep();
       work_.wait(lock, [&] { return roused_ > 0 || open_.load() != 0; });
+      self.wakes_up();
       --sleeping_;
       if (roused_ > 0) --roused_;
     }
@@ -302,7 +363,9 @@ class Pool {
   std::atomic<std::int64_t> asked_{0};  // when, of awake()
   std::mutex mutex_;
   std::condition_variable work_, finished_;
-  int roused_ = 0;  // this and changes of sleeping_ guarded by the mutex
+  // These and changes of sleeping_ are guarded by the mutex.
+  int roused_ = 0;
+  std::vector<Sleeper*> sleepers_;
   Loop loops_[most_loops];
 };
 
