@@ -51,6 +51,20 @@ def test_transposes_of_every_size(dtype):
                 )
 
 
+# Lines of such rows have few places in a first cache.
+@pytest.mark.parametrize("dtype", ["int8", "uint16"])
+@pytest.mark.parametrize("pitch", [1024, 2048, 3072])
+def test_transposes_into_rows_far_apart(dtype, pitch):
+    for rows in (15, 31, 64, 79, 300):
+        for columns in (16, 65, pitch - 17, pitch):
+            a = counted((columns, rows), dtype)
+            expected = np.full((rows, pitch), 77, dtype)
+            x = xp.asarray(expected, copy=True)
+            expected[:, :columns] = a.T
+            x[:, :columns] = xp.asarray(a).T
+            np.testing.assert_array_equal(np.asarray(x), expected)
+
+
 # Results past the caches, whichever they are: those of copies of more than 32 MiB are written so.
 # At pitches that are and are not multiples of a line.
 @pytest.mark.parametrize("dtype", WIDTHS)

@@ -3,6 +3,7 @@
 #include "../simd/vec.hpp"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -375,9 +376,8 @@ struct ListedColumns {
 };
 
 // A square of n × n items.
-template <class T, bool Stream = false, class Columns>
+template <class T, int n, bool Stream = false, class Columns>
 ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row) {
-  constexpr int n = square_side<T>;
   if constexpr (ops::same_type_v<T, Item16> && ops::vector_bytes >= 32) {
     using V = Vec<u64, 4>;
     ARRAYX_UNROLL
@@ -465,8 +465,25 @@ ARRAYX_HD void transpose_strip(Columns in, char* out, i64 out_row, i64 rows, i64
         continue;
       }
     }
-    transpose_square<T>(in.from(c), out + c * size, out_row);
+    transpose_square<T, n>(in.from(c), out + c * size, out_row);
   }
+}
+// A strip of as many columns as a square has, or as it has rows itself.
+template <class T, int columns, class Columns>
+ARRAYX_HD void transpose_narrow_strip(Columns in, char* out, i64 out_row, i64 rows) {
+  if constexpr (columns > square_side<T>) {
+    if (rows == columns) return transpose_square<T, columns>(in, out, out_row);
+  }
+  transpose_strip<T>(in, out, out_row, rows, columns);
+}
+// Whether the rows of a strip of small items share so few sets of an L1 that it cannot hold their
+// lines until they are full. Squares of whole registers, a tenth to a quarter slower by themselves,
+// write each row once.
+template <class T>
+ARRAYX_HD bool rows_crowd(i64 columns, i64 out_row) {
+  constexpr i64 ways = 8, period = 4096;
+  return strip_rows<T> > square_side<T> && columns >= strip_rows<T> &&
+         strip_rows<T> * std::gcd(out_row, period) > ways * period;
 }
 // How many rows to take next of those left.
 template <class T>
@@ -596,8 +613,9 @@ ARRAYX_HD void transpose_items(Columns in, char* out, i64 out_row, i64 rows, i64
   }
 }
 
-// `rows` transposed rows of square_side or fewer columns, while what follows is fetched.
-template <class T, class Columns>
+// `rows` transposed rows of `across` columns, or of fewer than a square has, while what follows is
+// fetched.
+template <class T, int across, class Columns>
 ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64 columns,
                                const Following<Columns>& next) {
   constexpr i64 n = square_side<T>, size = sizeof(T);
@@ -609,29 +627,57 @@ ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64
   i64 r = 0;
   for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
     if (r * size % line_bytes == 0) next.fetch(r * size);
-    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, step, n);
+    transpose_narrow_strip<T, across>(in.from(0, r * size), out + r * out_row, out_row, step);
   }
   next.fetch(next.bytes - 1);
   if (r < rows) {  // the last square covers again what others have written
     r = rows - n;
-    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, n, n);
+    transpose_strip<T>(in.from(0, r * size), out + r * out_row, out_row, n, across);
   }
 }
 
 template <class T>
 void pack_row(const char* in, i64 step, char* out, i64 n);
 
-// What transpose() below does, for at least far_bytes of as many rows and columns as a square has.
-template <class T>
+// What transpose() below does, for at least far_bytes of as many rows as a square has and `across`
+// columns or more.
+template <class T, int across>
 [[gnu::noinline]] void transpose_far(const char* in, i64 in_column, char* out, i64 out_row,
                                      i64 rows, i64 columns) {
-  constexpr i64 n = square_side<T>, size = sizeof(T);
+  constexpr i64 n = across, size = sizeof(T);
   for (i64 next = 0; next < columns; next += n) {
     const i64 c = std::min(next, columns - n), after = std::min(next + n, columns);
-    transpose_batch<T>(
+    transpose_batch<T, across>(
         EvenColumns{in + c * in_column, in_column}, out + c * size, out_row, rows, n,
         Following<EvenColumns>{
             {in + after * in_column, in_column}, std::min(n, columns - after), rows * size});
+  }
+}
+
+// The same for less, from columns that are fetched ahead.
+template <class T, int across>
+[[gnu::noinline]] void transpose_near(const char* in, i64 in_column, char* out, i64 out_row,
+                                      i64 rows, i64 columns) {
+  constexpr i64 n = across, size = sizeof(T);
+  // The last squares cover again what others have written.
+  for (i64 next = 0; next < columns; next += n) {
+    const i64 c = std::min(next, columns - n);
+    const char* p = in + c * in_column;
+    char* q = out + c * size;
+    for (i64 i = 0; i < n; ++i) {
+      const char* ahead = p + (i + fetched_rows) * in_column;
+      for (i64 b = 0; b < rows * size; b += line_bytes) __builtin_prefetch(ahead + b, 0, 2);
+    }
+    i64 r = 0;
+    for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
+      transpose_narrow_strip<T, across>(EvenColumns{p + r * size, in_column}, q + r * out_row,
+                                        out_row, step);
+    }
+    if (r < rows) {
+      r = rows - square_side<T>;
+      transpose_strip<T>(EvenColumns{p + r * size, in_column}, q + r * out_row, out_row,
+                         square_side<T>, n);
+    }
   }
 }
 
@@ -659,28 +705,13 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
     copy_narrow<T>(in, {size, in_column}, out, {out_row, size}, rows, columns);
     return;
   }
-  if (rows * columns * size >= far_bytes) {
-    transpose_far<T>(in, in_column, out, out_row, rows, columns);
-    return;
+  const bool far = rows * columns * size >= far_bytes;
+  if (rows_crowd<T>(columns, out_row)) {
+    constexpr int side = strip_rows<T>;
+    return (far ? transpose_far<T, side> : transpose_near<T, side>)(in, in_column, out, out_row,
+                                                                    rows, columns);
   }
-  // The last squares cover again what others have written.
-  for (i64 next = 0; next < columns; next += n) {
-    const i64 c = std::min(next, columns - n);
-    const char* p = in + c * in_column;
-    char* q = out + c * size;
-    for (i64 i = 0; i < n; ++i) {
-      const char* ahead = p + (i + fetched_rows) * in_column;
-      for (i64 b = 0; b < rows * size; b += line_bytes) __builtin_prefetch(ahead + b, 0, 2);
-    }
-    i64 r = 0;
-    for (i64 step; (step = next_rows<T>(rows - r)) != 0; r += step) {
-      transpose_strip<T>(EvenColumns{p + r * size, in_column}, q + r * out_row, out_row, step, n);
-    }
-    if (r < rows) {
-      r = rows - n;
-      transpose_strip<T>(EvenColumns{p + r * size, in_column}, q + r * out_row, out_row, n, n);
-    }
-  }
+  (far ? transpose_far<T, n> : transpose_near<T, n>)(in, in_column, out, out_row, rows, columns);
 }
 
 // ---- stepped rows: out[i] = in[i * step]
@@ -1137,9 +1168,9 @@ void transpose_pieces(const StreamTransposeJob& job) {
       const i64 at = available < n ? 0 : std::min(c, available - n);
       const i64 after = std::min(c + n, available);
       const StripColumns rest{job.columns.in, job.columns.offset + after, 0};
-      transpose_batch<T>(ListedColumns{job.columns.in + r * size, job.columns.offset + at},
-                         made + at * size, pitch, count, std::min(n, available),
-                         following(rest, available - after, r, count));
+      transpose_batch<T, n>(ListedColumns{job.columns.in + r * size, job.columns.offset + at},
+                            made + at * size, pitch, count, std::min(n, available),
+                            following(rest, available - after, r, count));
     }
     // What is read next is fetched while this is written.
     const i64 left = rows - r - count;
@@ -1212,7 +1243,7 @@ void transpose_strips(const StreamTransposeJob& job) {
     }
     if (aligned && n == line && whole) {
       for (i64 c = 0; c < columns; c += n) {
-        transpose_square<T, true>(in.from(c), q + c * size, out_row);
+        transpose_square<T, n, true>(in.from(c), q + c * size, out_row);
       }
     } else if (aligned && whole) {
       for (i64 c = 0; c < columns; c += line) {
