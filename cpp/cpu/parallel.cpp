@@ -65,17 +65,18 @@ class Sleeper {
 
 #if defined(__linux__)
   void keep_off(int processor) {
-    if (!asleep_ || is_kept_off_ || processor < 0) return;
-    if (sched_getaffinity(thread_, sizeof allowed_, &allowed_) != 0) return;
+    if (!asleep_ || processor == kept_off_) return;
+    allow_all();  // where it slept on while others were woken
+    if (processor < 0 || sched_getaffinity(thread_, sizeof allowed_, &allowed_) != 0) return;
     others_ = allowed_;
     CPU_CLR(static_cast<unsigned>(processor), &others_);
     if (CPU_COUNT(&others_) == 0) return;
-    is_kept_off_ = sched_setaffinity(thread_, sizeof others_, &others_) == 0;
+    if (sched_setaffinity(thread_, sizeof others_, &others_) == 0) kept_off_ = processor;
   }
 
  private:
   void allow_all() {
-    if (!std::exchange(is_kept_off_, false)) return;
+    if (std::exchange(kept_off_, -1) < 0) return;
     cpu_set_t now;  // unless somebody else has chosen processors meanwhile
     if (sched_getaffinity(thread_, sizeof now, &now) == 0 && CPU_EQUAL(&now, &others_)) {
       sched_setaffinity(thread_, sizeof allowed_, &allowed_);
@@ -84,7 +85,7 @@ class Sleeper {
 
   pid_t thread_ = static_cast<pid_t>(syscall(SYS_gettid));
   cpu_set_t allowed_, others_;
-  bool is_kept_off_ = false;
+  int kept_off_ = -1;  // a processor
 #else
   void keep_off(int) {}
 
