@@ -5,13 +5,13 @@
 
 namespace arrayx::cuda {
 
-// out[f, i] = the sum over l < k of vectors[f, l] * matrix[l, i], of `count` vectors; elements of
-// the matrix's rows stand side by side. Strides in elements.
+// out[f, i] = the sum over l < k of vectors[f, l] * matrix[l, i], of `count` vectors. Strides in
+// elements.
 struct FewRows {
   const char *vectors, *matrix;
   char* out;
   std::int64_t count, k, n;
-  std::int64_t vector_step, vector_k, row, out_step, out_column;
+  std::int64_t vector_step, vector_k, row, column, out_step, out_column;
 };
 // False where it is not faster than other products, or has no kernel.
 bool multiply_few_rows(DType dtype, const FewRows& p);

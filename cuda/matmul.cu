@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blas.hpp"
+#include "copies_in_flight.cuh"
 #include "dots.hpp"
 #include "few_rows.hpp"
 #include "libraries.hpp"
@@ -257,30 +258,6 @@ struct alignas(16) Places {
   i64 of[3];  // a, b, out
 };
 
-// An element into shared memory, in words that it is aligned to. The thread goes on meanwhile, and
-// needs no register for it; await_copies() waits for all that the thread asked for. Turing waits at
-// once.
-template <class T>
-__device__ __forceinline__ void copy_in_flight(T* to, const T* from) {
-#if __CUDA_ARCH__ < 800
-  *to = *from;
-#else
-  constexpr int word = sizeof(T) < 8 ? sizeof(T) : 8;
-  const auto shared = static_cast<u32>(__cvta_generic_to_shared(to));
-#pragma unroll
-  for (int at = 0; at < int(sizeof(T)); at += word) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared + at),
-                 "l"(reinterpret_cast<const char*>(from) + at), "n"(word)
-                 : "memory");
-  }
-#endif
-}
-__device__ __forceinline__ void await_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
-
 // Brings one operand of `count` products, of so many rows and columns, into shared memory.
 template <class T, int operand, class W>
 __device__ __forceinline__ void stage(const SmallProducts& p, const SmallMatrix& x,
@@ -494,18 +471,14 @@ bool multiply_vector(DType d, const Product& p) {
   return has_computed(status);
 }
 
-// Few rows by a large matrix, or a large one by few columns, whose elements stand side by side
-// where those of the result do.
+// Few rows by a large matrix, or a large one by few columns.
 bool multiply_few(DType d, const Product& p) {
-  if (p.m <= p.n && p.b_column == 1) {
-    return multiply_few_rows(
-        d, {p.a, p.b, p.out, p.m, p.k, p.n, p.a_row, p.a_column, p.b_row, p.out_row, 1});
+  if (p.m <= p.n) {
+    return multiply_few_rows(d, {p.a, p.b, p.out, p.m, p.k, p.n, p.a_row, p.a_column, p.b_row,
+                                 p.b_column, p.out_row, 1});
   }
-  if (p.n < p.m && p.a_row == 1) {
-    return multiply_few_rows(
-        d, {p.b, p.a, p.out, p.n, p.k, p.m, p.b_column, p.b_row, p.a_column, 1, p.out_row});
-  }
-  return false;
+  return multiply_few_rows(
+      d, {p.b, p.a, p.out, p.n, p.k, p.m, p.b_column, p.b_row, p.a_column, p.a_row, 1, p.out_row});
 }
 
 Array contiguous_copy(const Operand& a) {

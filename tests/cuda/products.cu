@@ -119,18 +119,29 @@ void multiply(const View& a, const View& b, View& out) {
   });
 }
 
-// Those of which a large matrix is read once, and their neighbours.
+// Those of which a large matrix is read once, and their neighbours: few rows by a matrix or a
+// matrix by few columns, the matrix as it lies or transposed.
 void check_few_rows(int rounds) {
-  for (int round = 0; round < 3 + 2 * rounds; ++round) {
+  for (int round = 0; round < 6 + 4 * rounds; ++round) {
     const DType dtype = chance(0.5) ? DType::float32 : DType::float64;
-    const bool columns = chance(0.4);
-    const std::int64_t few = random_integer(2, 9), n = 256 * random_integer(4, 6),
-                       k = random_integer(1100, 1300);
+    const bool columns = round % 2 != 0, long_columns = round % 4 >= 2;
+    const std::int64_t few = random_integer(2, 9);
+    std::int64_t n = 256 * random_integer(4, 6), k = random_integer(1100, 1300);
+    if (long_columns) {
+      const std::int64_t lengths[] = {4 * random_integer(32, 200), 4 * random_integer(300, 700),
+                                      random_integer(1100, 1300)};
+      k = lengths[random_integer(0, 2)];
+      n = random_integer(1 << 18, 3 << 18) / k;
+    }
     View a = random_view(dtype, {1, 1, few, k}, {true, chance(0.5)}, Values::positive);
-    View b = random_view(dtype, {1, 1, k, n}, {false, true}, Values::positive);
+    View b = random_view(dtype, {1, 1, long_columns ? n : k, long_columns ? k : n}, {false, true},
+                         Values::positive);
+    const auto transpose = [](View& v) { v.layout = permute(v.layout, Dims{0, 1, 3, 2}); };
+    if (long_columns) transpose(b);
     if (columns) {
       std::swap(a, b);
-      for (View* v : {&a, &b}) v->layout = permute(v->layout, Dims{0, 1, 3, 2});
+      transpose(a);
+      transpose(b);
     }
     const Dims shape{1, 1, columns ? n : few, columns ? few : n};
     View out = random_view(dtype, shape, {false, true}, Values::positive);
