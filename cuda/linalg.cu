@@ -315,6 +315,8 @@ class Failures {
     }
     return infos_->as<int>();
   }
+  // A kernel that is queued has noted them.
+  void infos_are_noted() { infos_.reset(); }
   // Waits for the result.
   i64_t read();
 
@@ -707,6 +709,50 @@ void determinant(const Operand& a, const Operand* det, const Operand* sign,
 
 // ---- Cholesky and QR ----------------------------------------------------------------------------
 
+constexpr int square_side = 32;
+
+// Cholesky's factors as they are wanted: upper ones where they lie, lower ones from columns; with
+// zeros on the other side of the diagonal. Whatever was not finite is so still, or was no pivot:
+// such matrices fail, too. A block has a square of the result.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    finish_cholesky(const T* factors, T* out, i64 n, Divisor squares, bool upper, const int* infos,
+                    FirstFailure first) {
+  wait_for_earlier();
+  constexpr int side = square_side, rows_at_once = block_threads / side;
+  __shared__ __align__(16) unsigned char shared[side * (side + 1) * sizeof(T)];
+  T* const tile = reinterpret_cast<T*>(shared);  // of columns
+  const u32 line = squares.divide(blockIdx.x), matrix = squares.divide(line);
+  const i64 row0 = i64(line - matrix * squares.divisor) * side,
+            column0 = i64(blockIdx.x - line * squares.divisor) * side;
+  const int x = threadIdx.x % side, y = threadIdx.x / side;
+  const T* const from = factors + matrix * n * n;
+  T* const to = out + matrix * n * n;
+  const auto is_kept = [&](i64 row, i64 column) {
+    return (upper ? column >= row : row >= column) && row < n && column < n;
+  };
+  bool fails = row0 == 0 && column0 == 0 && threadIdx.x == 0 && infos[matrix] != 0;
+  if (!upper) {
+#pragma unroll
+    for (int i = y; i < side; i += rows_at_once) {
+      T value{};
+      if (is_kept(row0 + x, column0 + i)) value = from[(column0 + i) * n + row0 + x];
+      tile[i * (side + 1) + x] = value;
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int i = y; i < side; i += rows_at_once) {
+    const i64 row = row0 + i, column = column0 + x;
+    if (row >= n || column >= n) continue;
+    const bool kept = is_kept(row, column);
+    const T value = !kept ? T{} : upper ? from[row * n + column] : tile[x * (side + 1) + i];
+    fails |= !has_finite_parts(value);
+    if (!upper || !kept) to[row * n + column] = value;
+  }
+  if (fails) note_failure(first, matrix);
+}
+
 // cuSOLVER's lower factor is the fast one: the conjugate of an upper one where rows are its
 // columns.
 std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) {
@@ -721,14 +767,14 @@ std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) {
     return cholesky_small(dtype, job);
   });
   if (is_done) return failures.read();
+  const i64_t squares = (n - 1) / square_side + 1, blocks = count * squares * squares;
+  if (blocks > INT_MAX) raise(ErrorKind::not_implemented, "cholesky of so many matrices");
   Solver solver("cholesky");
   const Array columns = upper ? Array{} : column_major(dtype, a, n, n);
   const Operand factors = upper ? out : Operand(columns);
   copy(a, factors);
-  // Lines are columns, or those of the conjugate: of both the lower triangle is read.
-  reject_not_finite(dtype, factors.data, count, n, n, Part::upper, failures);
   const Type type = data_type(dtype);
-  if (count > 1 && count <= INT_MAX && n <= 512) {
+  if (count > 1 && n <= 512) {
     const Scratch places = places_of(factors.data, n * n * itemsize(dtype), count);
     check_solver(solver.f().potrf_batched[position(dtype)](
                      solver.handle, fill_lower, static_cast<int>(n), places.as<void*>(),
@@ -742,8 +788,19 @@ std::int64_t cholesky(const Operand& a, const Operand& out, bool upper) {
                   static_cast<void*>(factors.data + i * n * n * itemsize(dtype)), n, type);
     }
   }
-  if (!upper) copy(columns, out);
-  triangle(out, out, 0, upper);
+  for_floating(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = reinterpret_cast<const T*>(factors.data);
+    T* to = reinterpret_cast<T*>(out.data);
+    const int* infos = failures.infos();
+    FirstFailure first = failures.first();
+    Divisor squares_of_line(static_cast<u32>(squares));
+    i64 side = n;
+    void* arguments[] = {&from, &to, &side, &squares_of_line, &upper, &infos, &first};
+    launch(reinterpret_cast<const void*>(&finish_cholesky<T>), static_cast<unsigned>(blocks),
+           arguments, 0, "cholesky");
+  });
+  failures.infos_are_noted();
   return failures.read();
 }
 

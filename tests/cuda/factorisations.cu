@@ -421,10 +421,22 @@ void check_failures(DType dtype, std::int64_t n) {
     expect(logs[0](0, 0) == 0.0 && logs[1](0, 0).real() == -INFINITY, "logarithms of determinants");
   }
   for (const double bad : {NAN, INFINITY, -INFINITY}) {
+    // On the diagonal or away from it.
+    for (const std::int64_t column : {std::int64_t{0}, n - 1, n / 2}) {
+      for (const bool upper : {false, true}) {
+        stack[1] = identity(n);
+        (upper ? stack[1](column, n - 1) : stack[1](n - 1, column)) = bad;
+        const Input a(dtype, stack);
+        c.expect_found(cuda::cholesky(a.operand(), matrix.here, upper), 1, "cholesky of NaN");
+        const Input alone(dtype, {stack[1]});
+        const Output one_matrix(dtype, {1, n, n});
+        c.expect_found(cuda::cholesky(alone.operand(), one_matrix.here, upper), 0,
+                       "cholesky of NaN alone");
+      }
+    }
     stack[1] = identity(n);
     stack[1](n - 1, 0) = bad;
     const Input a(dtype, stack);
-    c.expect_found(cuda::cholesky(a.operand(), matrix.here, n == 1), 1, "cholesky of NaN");
     c.expect_found(cuda::eigh(a.operand(), values.here, &matrix.here), 1, "eigh of NaN");
     const Output other(dtype, {3, n, n});
     try {
