@@ -42,11 +42,19 @@ struct Run {
 
 template <class M, int N>
 __device__ __forceinline__ Run<M, N> repeated(M one) {
-  Pack<M, N> x;
-#pragma unroll
-  for (int i = 0; i < N; ++i) x.v[i] = one;
   Run<M, N> r{};
-  memcpy(r.w, &x, sizeof x);
+  if constexpr (sizeof(M) < 4) {
+    u32 word = 0;
+    memcpy(&word, &one, sizeof one);
+    word *= sizeof(M) == 1 ? 0x01010101u : 0x00010001u;
+#pragma unroll
+    for (u32& w : r.w) w = word;
+  } else {
+    Pack<M, N> x;
+#pragma unroll
+    for (int i = 0; i < N; ++i) x.v[i] = one;
+    memcpy(r.w, &x, sizeof x);
+  }
   return r;
 }
 
@@ -62,6 +70,20 @@ template <>
 struct chunk_of<4> {
   using type = uint4;
 };
+
+// An aligned pack.
+template <class M, int N>
+__device__ __forceinline__ Run<M, N> load_whole(const char* p) {
+  constexpr int bytes = Run<M, N>::bytes;
+  using Chunk = std::conditional_t<
+      bytes == 1, u8,
+      std::conditional_t<bytes == 2, u16, typename chunk_of<Run<M, N>::words>::type>>;
+  static_assert(sizeof(Chunk) == bytes);
+  const Chunk chunk = *reinterpret_cast<const Chunk*>(p);
+  Run<M, N> run{};
+  memcpy(run.w, &chunk, bytes);
+  return run;
+}
 
 // The N elements from p on, of which those from lo to hi count: no aligned pack is read that none
 // of them is in, so that the read stays on mapped pages. The others are whatever lies there.
