@@ -267,6 +267,30 @@ def test_what_moves_and_counts_does_not_depend_on_the_number_of_threads():
     assert one == many
 
 
+def test_running_sums_of_a_long_line_do_not_depend_on_the_number_of_threads():
+    # Blocks of 4096 elements, four together, in sections; the last block of three is not whole.
+    code = """
+        import hashlib
+        import numpy as np
+        import arrayx as xp
+        rng = np.random.default_rng(11)
+        digest = hashlib.sha256()
+        for dtype in ("float32", "float64", "int32", "uint64"):
+            for n in (2**21, 2**21 + 1, 2**21 + 5 * 4096, 2**21 + 7 * 4096 - 3, 2**23 + 11):
+                a = rng.integers(-9, 9, n).astype(dtype)
+                x = xp.asarray(a + a.dtype.type(0.25) if dtype.startswith("f") else a)
+                sums = xp.cumulative_sum(x, dtype=x.dtype)
+                exact = np.cumsum(np.asarray(x), dtype="float64" if dtype[0] == "f" else dtype)
+                assert np.allclose(sums, exact, rtol=1e-5, atol=0.01), (dtype, n)
+                after = xp.cumulative_sum(x, dtype=x.dtype, include_initial=True)[1:]
+                assert np.array_equal(after, sums), (dtype, n)
+                digest.update(np.asarray(sums).tobytes())
+        print(digest.hexdigest())
+    """
+    one, *more = (run_python(code, OMP_NUM_THREADS=n) for n in ("1", "2", "3", "6"))
+    assert set(more) == {one}
+
+
 def turns_beside(work):
     """How many turns a thread gets beside one that works for 0.2 s and is not asked to stop."""
     started, done = threading.Event(), threading.Event()

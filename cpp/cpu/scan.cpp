@@ -11,9 +11,11 @@ namespace arrayx::cpu {
 namespace {
 
 constexpr std::int64_t block_bytes = 16 << 10;
-// A long line is cut among threads in sections of so many blocks, which the caches hold between the
-// two times that they are read.
-constexpr std::int64_t section_blocks = 128;
+// A long line is cut among threads in sections of so many bytes for each, of blocks that are summed
+// up so many together.
+constexpr std::int64_t section_bytes = 1 << 20, most_section_blocks = 256, blocks_together = 4;
+// It is read twice, which two threads earn from so many bytes on, and more threads from fewer.
+constexpr std::int64_t shared_line_bytes = 8 << 20;
 
 // The first value along the axis: 0 for sums, 1 for products.
 void write_initial(bool product, const Operand& out, int axis) {
@@ -36,57 +38,55 @@ void write_initial(bool product, const Operand& out, int axis) {
 }
 
 // The running sum of one contiguous line by several threads. The blocks of a section are summed up
-// first, into scratch; then each goes on from the sum of those before it, while those of the next
-// section are summed up, so that threads wait for each other only once a section.
+// first; then each goes on from the sum of those before it, while those of the next section are
+// summed up, so that threads wait for each other only once a section.
 void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
   const int item = itemsize(dtype), d = static_cast<int>(dtype);
   const ScanKernel rows = kernels().reduce.scan_rows[0][d];
   const MergeKernel add = kernels().reduce.merge[static_cast<int>(Reduction::sum)][d];
   const std::int64_t blocks = (n - 1) / scan_block + 1, block_bytes = scan_block * item;
-  struct alignas(8) Carry {
-    char block[8], before[8];  // the sum of the last block, and that of those before it
-  };
-  Carry sections[2][section_blocks + 1];  // the carry before each block
+  const std::int64_t section =
+      std::min(thread_count() * (section_bytes / block_bytes), most_section_blocks);
   const bool streamed = goes_past_caches(n * item, 2 * n * item) && in != out;
-  const std::int64_t piece = streamed_bytes / item;
-  // From `position` on, or for the block's sum alone, where there is no place for the result.
-  const auto run = [&](std::int64_t block, std::int64_t position, char* to, Carry carry) {
-    const char* const from = in + block * block_bytes;
-    const std::int64_t length = std::min(scan_block, n - block * scan_block);
+  // Before each block of two sections: the sum of the last block, and that of those before it.
+  alignas(8) char carries[2][(most_section_blocks + 1) * 2 * 8];
+
+  const auto scan_block_of = [&](std::int64_t block, char* carry) {
+    const std::int64_t first = block * scan_block, length = std::min(scan_block, n - first);
+    const std::int64_t piece = streamed ? streamed_bytes / item : scan_block;
     alignas(64) char scratch[streamed_bytes];
-    alignas(8) char packed[2][8];
-    std::memcpy(packed[0], carry.block, item);
-    std::memcpy(packed[0] + item, carry.before, item);
     for (std::int64_t i = 0; i < length; i += piece) {
-      const std::int64_t count = std::min(piece, length - i);
-      char* const target = !to || streamed ? scratch : to + i * item;
-      rows(from + i * item, 0, target, 0, 1, count, position + i, packed);
-      if (!to) fetch_pages(in, block * block_bytes + i * item, count * item, n * item);
-      if (to && streamed) kernels().stream(scratch, to + i * item, count * item, nullptr);
+      const std::int64_t count = std::min(piece, length - i), at = (first + i) * item;
+      rows(in + at, 0, streamed ? scratch : out + at, 0, 1, count, first + i, carry);
+      if (streamed) kernels().stream(scratch, out + at, count * item, nullptr);
     }
-    if (to && streamed) kernels().stream_fence();
-    std::memcpy(carry.block, packed[0], item);
-    std::memcpy(carry.before, packed[0] + item, item);
-    return carry;
+    if (streamed) kernels().stream_fence();
   };
-  for (std::int64_t first = -section_blocks; first < blocks; first += section_blocks) {
-    const std::int64_t next = first + section_blocks;
-    Carry* const carries = sections[first / section_blocks & 1];
-    Carry* const sums = sections[next / section_blocks & 1];
-    const std::int64_t count = std::clamp(blocks - next, std::int64_t{0}, section_blocks);
-    const std::int64_t scans = first < 0 ? 0 : std::min(blocks - first, section_blocks);
-    const std::int64_t work = (count + 2 * scans) * block_bytes;
-    parallel_for(std::max(count, scans), work, [&](std::int64_t i) {
-      if (i < scans) {
-        const std::int64_t block = first + i;
-        run(block, block * scan_block, out + block * block_bytes, carries[i]);
+  for (std::int64_t first = -section; first < blocks; first += section) {
+    const std::int64_t next = first + section;
+    char* const before = carries[first / section & 1];
+    char* const after = carries[next / section & 1];
+    // Nobody goes on from the last block, which need not be whole.
+    const std::int64_t sums = std::clamp(blocks - 1 - next, std::int64_t{0}, section);
+    const std::int64_t scans = first < 0 ? 0 : std::min(blocks - first, section);
+    const std::int64_t tasks = (std::max(sums, scans) - 1) / blocks_together + 1;
+    parallel_for(tasks, 3 * n * item, [&](std::int64_t task) {
+      const std::int64_t begin = task * blocks_together, end = begin + blocks_together;
+      for (std::int64_t i = begin; i < std::min(end, scans); ++i) {
+        alignas(8) char carry[2 * 8];
+        std::memcpy(carry, before + i * 2 * item, 2 * item);
+        scan_block_of(first + i, carry);
       }
-      if (i < count) sums[i + 1] = run(next + i, 0, nullptr, {});
+      if (begin < sums) {
+        rows(in + (next + begin) * block_bytes, block_bytes, nullptr, 0,
+             std::min(end, sums) - begin, scan_block, 0, after + (begin + 1) * 2 * item);
+      }
     });
-    if (first >= 0) sums[0] = carries[scans];
-    for (std::int64_t i = next == 0; i < count; ++i) {
-      std::memcpy(sums[i + 1].before, sums[i].before, item);
-      add(sums[i + 1].before, sums[i].block, 1);
+    if (first >= 0) std::memcpy(after, before + scans * 2 * item, 2 * item);
+    for (std::int64_t i = next == 0; i < sums; ++i) {
+      char* const carry = after + i * 2 * item;
+      std::memcpy(carry + 3 * item, carry + item, item);
+      add(carry + 3 * item, carry, 1);
     }
   }
 }
@@ -148,7 +148,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool adjoining = kept.ndim() == 1 && kept_stride == n * item;
   const bool blocked = !in_direct || !out_direct || streamed;
   if (in_chunks && !by_columns && in_direct && out_direct && kept.count() < 4 &&
-      n >= section_blocks * scan_block && thread_count() > 1) {
+      n * item * (thread_count() - 1) >= shared_line_bytes) {
     const Tiles lines(kept, 1);
     for (std::int64_t t = 0; t < lines.count(); ++t) {
       const Tile line = lines[t];

@@ -64,7 +64,8 @@ using ArgColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::
 // longest_in_order elements combine one element after the other. Other sums go in chunks of 64
 // bytes, in which the upper half of each pair, four, eight … adds the sum of the lower half; to
 // that the sum of the chunks before in the block is added, and to that the sum of the blocks
-// before. So no addition waits for all before it, and another thread may do another block.
+// before. So no addition waits for all before it, and another thread may do another block. A rows
+// kernel of these to which no `out` is given finds the carries of whole blocks.
 using ScanKernel = void (*)(const char* in, std::int64_t in_row_stride, char* out,
                             std::int64_t out_row_stride, std::int64_t rows, std::int64_t columns,
                             std::int64_t position, void* carry);

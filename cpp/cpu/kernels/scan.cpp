@@ -1,5 +1,6 @@
 // Running sums and products over contiguous rows or columns, compiled per instruction set. The
 // association is the one reduce_kernels.hpp states, whatever the vector width.
+#include "../prefetch.hpp"
 #include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
@@ -140,37 +141,92 @@ struct Chunked {
     }
   }
 
+  // The sums of neighbours in x and, behind those, in y.
+  template <std::size_t... I>
+  ARRAYX_HD static V neighbours(V x, V y, std::index_sequence<I...>) {
+    return Op::combine(V(__builtin_shufflevector(x.v, y.v, (2 * int(I))...)),
+                       V(__builtin_shufflevector(x.v, y.v, (2 * int(I) + 1)...)));
+  }
+  // The last running sums of W chunks: of halves, quarters …, as within() and chunk() have them.
+  static V chunk_sums(const char* in) {
+    V x[W * R];
+    ARRAYX_UNROLL
+    for (int i = 0; i < W * R; ++i) x[i] = V::load(in + i * sizeof(V));
+    ARRAYX_UNROLL
+    for (int count = W * R / 2; count > 0; count /= 2) {
+      ARRAYX_UNROLL
+      for (int i = 0; i < count; ++i) {
+        x[i] = neighbours(x[2 * i], x[2 * i + 1], std::make_index_sequence<W>());
+      }
+    }
+    return x[0];
+  }
+  // The carries of K rows of whole blocks: together, since each waits for its own last addition.
+  template <int K>
+  static void sums(const char* in, int64_t in_stride, int64_t n, int64_t position, A* carry) {
+    static_assert(scan_block % (W * P) == 0);
+    constexpr int fetched_ahead = 2048;  // the hardware does not know of so many short rows
+    A inner[K];
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) inner[k] = carry[2 * k];
+    for (int64_t i = 0; i < n; i += W * P) {
+      if ((position + i) % scan_block == 0) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) {
+          carry[2 * k + 1] = Op::combine(carry[2 * k + 1], inner[k]);
+          inner[k] = Op::template identity<A>();
+        }
+      }
+      V last[K];
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        const char* const p = in + k * in_stride + i * int64_t(sizeof(A));
+        fetch<W * P * sizeof(A)>(p + fetched_ahead);
+        last[k] = chunk_sums(p);
+      }
+      ARRAYX_UNROLL
+      for (int chunk = 0; chunk < W; ++chunk) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) inner[k] = Op::combine(inner[k], last[k][chunk]);
+      }
+    }
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) carry[2 * k] = inner[k];
+  }
   static void row(const char* in, char* out, int64_t n, int64_t position, A* carry) {
     V inner(carry[0]), outer(carry[1]);
-    for (int64_t i = 0; i < n; i += P) {
-      if ((position + i) % scan_block == 0) {
+    // A chunk; what is stored is all that `store` is given.
+    const auto run = [&](auto load, auto store) {
+      V x[R];
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) x[r] = load(r);
+      chunk(x);
+      ARRAYX_UNROLL
+      for (int r = 0; r < R; ++r) store(r, Op::combine(outer, Op::combine(inner, x[r])));
+      inner = Op::combine(inner, last_everywhere(x[R - 1]));
+    };
+    for (int64_t i = 0; i < n;) {
+      const int64_t place = (position + i) % scan_block;
+      if (place == 0) {
         outer = Op::combine(outer, inner);
         inner = V(Op::template identity<A>());
       }
-      V x[R];
-      const char* p = in + i * int64_t(sizeof(A));
-      char* q = out + i * int64_t(sizeof(A));
-      if (i + P <= n) {
-        ARRAYX_UNROLL
-        for (int r = 0; r < R; ++r) x[r] = V::load(p + r * sizeof(V));
-        chunk(x);
-        ARRAYX_UNROLL
-        for (int r = 0; r < R; ++r) {
-          Op::combine(outer, Op::combine(inner, x[r])).store(q + r * sizeof(V));
-        }
-        inner = Op::combine(inner, last_everywhere(x[R - 1]));
-        continue;
+      const int64_t end = n - i < scan_block - place ? n : i + scan_block - place;
+      for (; i + P <= end; i += P) {
+        const char* const p = in + i * int64_t(sizeof(A));
+        char* const q = out + i * int64_t(sizeof(A));
+        fetch<P * sizeof(A)>(q + result_ahead);
+        run([p](int r) { return V::load(p + r * sizeof(V)); },
+            [q](int r, V y) { y.store(q + r * sizeof(V)); });
       }
-      alignas(64) A last[P] = {};
-      __builtin_memcpy(last, p, (n - i) * sizeof(A));
-      ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) x[r] = V::load(last + r * W);
-      chunk(x);
-      ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) {
-        Op::combine(outer, Op::combine(inner, x[r])).store(last + r * W);
+      if (i < end) {
+        alignas(64) A last[P] = {};
+        __builtin_memcpy(last, in + i * int64_t(sizeof(A)), (end - i) * sizeof(A));
+        run([&last](int r) { return V::load(last + r * W); },
+            [&last](int r, V y) { y.store(last + r * W); });
+        __builtin_memcpy(out + i * int64_t(sizeof(A)), last, (end - i) * sizeof(A));
+        i = end;
       }
-      __builtin_memcpy(q, last, (n - i) * sizeof(A));
     }
     carry[0] = inner[0];
     carry[1] = outer[0];
@@ -178,10 +234,15 @@ struct Chunked {
   static void rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t rows,
                    int64_t n, int64_t position, void* carry) {
     A* c = static_cast<A*>(carry);
-    for (int64_t r = 0; r < rows; ++r) {
-      if (position == 0) c[2 * r] = c[2 * r + 1] = Op::template identity<A>();
-      row(in + r * in_stride, out + r * out_stride, n, position, c + 2 * r);
+    if (position == 0) {
+      for (int64_t r = 0; r < 2 * rows; ++r) c[r] = Op::template identity<A>();
     }
+    int64_t r = 0;
+    if (out) {
+      for (; r < rows; ++r) row(in + r * in_stride, out + r * out_stride, n, position, c + 2 * r);
+    }
+    for (; r + 4 <= rows; r += 4) sums<4>(in + r * in_stride, in_stride, n, position, c + 2 * r);
+    for (; r < rows; ++r) sums<1>(in + r * in_stride, in_stride, n, position, c + 2 * r);
   }
 
   // A chunk of rows, or the `rows` that are left of the last one: all of its sums are found in
