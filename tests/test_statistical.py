@@ -587,6 +587,21 @@ def test_one_element_among_millions_decides(dtype):
         assert not bool(xp.any(x))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32"])
+@pytest.mark.parametrize("rows", [1, 5, 121])
+def test_every_value_decides_its_column(rows, dtype):
+    # Columns of short rows from near, and of long ones from afar.
+    values = np.arange(2**16, dtype="u2")
+    values = (values.astype("u4") << 16 if dtype == "float32" else values).view(dtype)
+    for columns in (values, values[:1000], values[:300]):
+        a = np.ones((rows, columns.size), dtype)
+        a[rows // 2] = columns
+        for b in (a, a[::-1], a[:, ::2]):
+            for f, theirs in ((xp.all, np.all), (xp.any, np.any)):
+                same(f(ours(b), axis=0), numpys(theirs, b, axis=0))
+            same(xp.count_nonzero(ours(b), axis=0), numpys(np.count_nonzero, b, axis=0))
+
+
 def test_what_counts_as_true():
     values = [0.0, -0.0, math.nan, 5e-324, math.inf]
     assert [bool(xp.any(xp.asarray([v]))) for v in values] == [False, False, True, True, True]

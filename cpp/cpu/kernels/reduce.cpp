@@ -1107,17 +1107,19 @@ struct Conditions {
     return ops::is_float_v<T> ? b + b : b;
   }
   // `count` rows of K vectors (or of the first `live` lanes of one), combined onto acc, in integers
-  // of the elements' width. Mode 0: any, the bits or-ed; 1: all, the least bits; 2: the count.
+  // of the elements' width. Mode 0: any, the bits or-ed; 1: all, what has the highest bit where
+  // one is zero, or-ed; 2: the count. What stands `ahead` bytes further is asked for.
   template <int Mode, int K, bool Part>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, bool go_on, char* acc,
-                               int64_t live = 0) {
+                               int64_t ahead = 0, int64_t live = 0) {
     using item = ops::scalar_t<Bits>;
     Bits x[K];
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) {
-      x[k] = go_on ? Bits::load(acc + k * sizeof(V)) : Bits(item(Mode == 1 ? ~item(0) : 0));
+      x[k] = go_on ? Bits::load(acc + k * sizeof(V)) : Bits(item(0));
     }
     for (int64_t r = 0; r < count; ++r) {
+      if (K > 1 && ahead != 0) fetch<K* int(sizeof(V))>(p + r * stride + ahead);
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) {
         const char* q = p + r * stride + k * sizeof(V);
@@ -1125,7 +1127,7 @@ struct Conditions {
         if constexpr (Mode == 0) {
           x[k] = x[k] | bits(y);
         } else if constexpr (Mode == 1) {
-          x[k] = select(bits(y) < x[k], bits(y), x[k]);
+          x[k] = x[k] | ((bits(y) - Bits(item(1))) & ~bits(y));
         } else {
           x[k] = x[k] - Bits(typename Bits::native(ops::is_nonzero(y).v));
         }
@@ -1135,39 +1137,61 @@ struct Conditions {
     for (int k = 0; k < K; ++k) x[k].store(acc + k * sizeof(V));
   }
 
+  // The same of all columns of so many rows; where the next row is `stride` further, and a single
+  // one long, lines are asked for in the order of memory.
+  template <int Mode, int rows>
+  static void accumulate(const char* p, int64_t stride, int64_t width, bool go_on, char* acc) {
+    constexpr int64_t item = sizeof(T), most_ahead = 8 << 10;
+    const int64_t bytes = width * item;
+    const int64_t ahead = rows > 1 || stride == 0 ? 0 : bytes < most_ahead ? bytes : most_ahead;
+    int64_t j = 0;
+    for (; j + 4 * W <= width; j += 4 * W) {
+      const int64_t gap = j * item + ahead < bytes ? 0 : stride - bytes;
+      stripe<Mode, 4, false>(p + j * item, stride, rows, go_on, acc + j * item,
+                             ahead > 0 ? ahead + gap : 0);
+    }
+    for (; j + W <= width; j += W) {
+      stripe<Mode, 1, false>(p + j * item, stride, rows, go_on, acc + j * item);
+    }
+    if (j < width) {
+      stripe<Mode, 1, true>(p + j * item, stride, rows, go_on, acc + j * item, 0, width - j);
+    }
+  }
+
   template <int Mode, class O>
   static void segment(const char* in, int64_t row_stride, int64_t n, int64_t width, char* acc,
                       O* out) {
     if constexpr (vector) {
       using item_type = ops::scalar_t<Bits>;
-      constexpr int64_t together = 4;                        // rows; see Columns::chunk
+      // Rows; one after the other where they are long and come from beyond a near cache: hardware
+      // fetches ahead in their order then.
+      constexpr int64_t together = 4, long_row = 2048, near_bytes = 256 << 10;
       constexpr int64_t most = Mode == 2 ? 120 : INT64_MAX;  // which the narrowest lanes count
       constexpr int64_t item = sizeof(T);
       for (int64_t i = 0; i < n;) {
         const int64_t end = n - i < most ? n : i + most, start = i;
-        const int64_t part = (end - i) / together;  // see Columns::run_any_order
-        const auto run = [&](const char* p, int64_t stride, int64_t rows) {
-          int64_t j = 0;
-          const bool go_on = i++ > start;
-          for (; j + 4 * W <= width; j += 4 * W) {
-            stripe<Mode, 4, false>(p + j * item, stride, rows, go_on, acc + j * item);
+        const int64_t rows = end - start;
+        const char* const p = in + start * row_stride;
+        if (width * item >= long_row && rows * width * item > near_bytes) {
+          for (int64_t r = 0; r < rows; ++r) {
+            accumulate<Mode, 1>(p + r * row_stride, row_stride, width, r > 0, acc);
           }
-          for (; j + W <= width; j += W) {
-            stripe<Mode, 1, false>(p + j * item, stride, rows, go_on, acc + j * item);
+        } else {
+          const int64_t part = rows / together;  // see Columns::run_any_order
+          for (int64_t r = 0; r < part; ++r) {
+            accumulate<Mode, together>(p + r * row_stride, part * row_stride, width, r > 0, acc);
           }
-          if (j < width) {
-            stripe<Mode, 1, true>(p + j * item, stride, rows, go_on, acc + j * item, width - j);
+          for (int64_t r = part * together; r < rows; ++r) {
+            accumulate<Mode, 1>(p + r * row_stride, 0, width, r > 0, acc);
           }
-        };
-        const char* p = in + start * row_stride;
-        for (int64_t r = 0; r < part; ++r) run(p + r * row_stride, part * row_stride, together);
-        for (int64_t r = part * together; r < end - start; ++r) run(p + r * row_stride, 0, 1);
+        }
         i = end;
         for (int64_t j = 0; j < width; j += W) {
           const int64_t live = width - j < W ? width - j : W;
           Bits x = Bits::load(acc + j * item);
           const Bits zero(item_type(0)), one(item_type(1));
-          if (Mode < 2) x = select(x != zero, one, zero);
+          if (Mode == 0) x = select(x != zero, one, zero);
+          if (Mode == 1) x = select((x & (~zero ^ (~zero >> one))) != zero, zero, one);
           using Result = Vec<O, W>;
           Result y = ops::convert<Result>(x);
           if (Mode == 2 && start > 0) {
