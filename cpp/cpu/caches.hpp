@@ -11,6 +11,9 @@ std::int64_t last_cache_bytes();
 // Lines of an L2 that `stride` bytes between them let it hold at once.
 std::int64_t second_cache_lines(std::int64_t stride);
 
+// Whether long pieces of a few rows are read faster than short ones of many, which is AMD's kind.
+extern const bool reads_long_pieces_faster;
+
 // Bytes of a result from which on it may be written past the caches. Lines that are overwritten
 // need not be read then; on four threads, though, half as many bytes take a third longer so.
 inline constexpr std::int64_t stream_from = std::int64_t{3} << 21;
