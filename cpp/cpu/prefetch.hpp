@@ -47,6 +47,14 @@ ARRAYX_HD void fetch_page_after(const char* p, bool asks = asks_for_pages) {
   if (asks) fetch<bytes>(p + page_bytes);
 }
 
+// How far ahead loops that do more than add up ask, which caches.cpp knows, too: sums, whose chunks
+// wait for each other, take longer where the distance is no constant.
+extern const std::int64_t straight_ahead;
+template <int bytes>
+ARRAYX_HD void fetch_straight_on(const char* p, bool asks = asks_for_pages) {
+  if (asks) fetch<bytes>(p + straight_ahead);
+}
+
 // For a loop that reads `bytes` at p + at, in pieces one after the other: asks for half as many of
 // the next page, counted from p, and a quarter as many of the one after it, unless they start at
 // p + end or later. The hardware fetches ahead within a page, but in several at once: one core

@@ -138,7 +138,7 @@ struct Arg {
       };
       const int64_t stop = n - i < block ? n : i + block;
       for (; i + K * W <= stop; i += K * W) {
-        fetch_page_after<K * W* int(sizeof(T))>(p + i * int64_t(sizeof(T)), asks);
+        fetch_straight_on<K * W* int(sizeof(T))>(p + i * int64_t(sizeof(T)), asks);
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) take(load(p, i + k * W), k);
       }

@@ -135,13 +135,22 @@ struct Rows {
   ARRAYX_HD static void fetch_next(const char* p) {
     if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p, asks);
   }
+  // The same of loops that do more than add up, further on.
+  template <bool asks, int items = P>
+  ARRAYX_HD static void fetch_on(const char* p) {
+    if constexpr (sizeof(T) >= 4) {
+      fetch_straight_on<items* int(sizeof(T))>(p, asks);
+    } else {
+      fetch_next<asks, items>(p);
+    }
+  }
   // The same for extremes and sums of narrow integers, which a Zen 3, too, reads up to a fifth
   // faster where they are asked for, but a KiB ahead; other sums take a tenth longer so.
   template <bool asks, int64_t items>
   ARRAYX_HD static void fetch_next_or_near(const char* p) {
     constexpr int64_t near_bytes = 1024;
     if constexpr (asks) {
-      fetch_next<asks, items>(p);
+      fetch_on<asks, items>(p);
     } else if constexpr (is_extreme<Op> || sizeof(T) < 8) {
       fetch<items* int(sizeof(T))>(p + near_bytes);
     }
@@ -489,10 +498,10 @@ struct DeviationRows {
       s[r] = deviation(r * W);
       q[r] = s[r] * s[r];
     }
-    Sums::template fetch_next<asks>(p);
+    Sums::template fetch_on<asks>(p);
     for (int i = 1; i < 16; ++i) {
       if (i * P * int(sizeof(T)) % line_bytes == 0) {
-        Sums::template fetch_next<asks>(Sums::at(p, i * P));
+        Sums::template fetch_on<asks>(Sums::at(p, i * P));
       }
       asm("" ::: "memory");
       ARRAYX_UNROLL
@@ -568,14 +577,17 @@ struct Columns {
   static constexpr int64_t widest = squares ? most_columns / 2 : most_columns;
   static constexpr int64_t most_levels = 14;  // of max_column_length
 
+  // How far ahead lines of a few rows that are read side by side are asked for, and of many.
+  static constexpr int64_t columns_ahead = 2048, few_ahead = 1024;
+
   // Rows that stay in registers along the whole width.
   static constexpr int together = sizeof(A) > sizeof(T) ? 8 : 4;
 
   // out[j] = in[0][j] … in[count-1][j] combined in order; rows `stride` bytes apart.
   // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
-  // of a chunk, whose next ones are a page further. Else what stands `ahead` bytes further, which
-  // is read next, is asked for, since the hardware starts anew in each page: all of it, a tenth to
-  // a third of the time.
+  // of a chunk, which are read straight on. Else what stands `ahead` bytes further, which is read
+  // soon, is asked for, since the hardware starts anew in each page: a tenth to a third of the
+  // time.
   enum class Width { whole, part, narrow };
   template <class V, int K, Width width = Width::whole>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
@@ -627,7 +639,7 @@ struct Columns {
         if constexpr (squares) square[k] = square[k] + x * x;
       }
       if constexpr (width == Width::narrow) {
-        fetch_page_after<K * W* int(sizeof(T))>(q);
+        fetch_straight_on<K * W* int(sizeof(T))>(q);
       } else if (K > 1 && ahead) {
         fetch<K * W* int(sizeof(T))>(q + ahead);
       }
@@ -710,7 +722,7 @@ struct Columns {
       const auto run = [&]<int K>(std::integral_constant<int, K>) {
         for (; j + K * W <= width; j += K * W) {
           const char* const q = p + j * int64_t(sizeof(T));
-          fetch_page_after<K * W* int(sizeof(T))>(q, asks);
+          fetch_straight_on<K * W* int(sizeof(T))>(q, asks);
           V x[K];
           ARRAYX_UNROLL
           for (int k = 0; k < K; ++k) {
@@ -776,7 +788,9 @@ struct Columns {
           read(in, full, P * width, lanes);
         }
       } else {
-        const int64_t ahead = rounds > 1 ? rounds * P * row_stride : page_bytes;
+        const int64_t ahead = rounds == 1      ? straight_ahead
+                              : is_extreme<Op> ? columns_ahead
+                                               : rounds * P * row_stride;
         for (int64_t i = 0; i < full; i += rounds) {
           accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
                      P * width, center, lanes, plane, i > 0, ahead);
@@ -792,7 +806,7 @@ struct Columns {
           if (rounds <= 0) break;
           accumulate(in + (i * P + r) * row_stride, P * row_stride,
                      rounds < together ? rounds : together, width, center, lanes + r * width, plane,
-                     i > 0, row_stride);
+                     i > 0, columns_ahead);
         }
       }
     }
@@ -841,6 +855,7 @@ struct Columns {
     for (int k = 0; k < K; ++k) c[k] = center ? load_accumulators(center, k) : V(A(0));
     const auto load = [&](int64_t r, int k) {
       const char* q = p + r * stride + k * W * int64_t(sizeof(T));
+      if (K > 1 && k == 0) fetch<K * W* int(sizeof(T))>(q + few_ahead);
       if constexpr (Part) {
         return Op::map(load_part_as<T, A, W>(q, live), c[k]);
       } else {
