@@ -139,9 +139,9 @@ struct Max {
   template <class V>
   ARRAYX_HD static V combine(V a, V b) {
     if constexpr (is_float_v<scalar_t<V>>) {
-      return select((b > a) | (b != b), b, a);
+      return select(b != b, b, at_least(a, b));
     } else {
-      return select(b > a, b, a);
+      return at_least(a, b);
     }
   }
 };
@@ -166,9 +166,9 @@ struct Min {
   template <class V>
   ARRAYX_HD static V combine(V a, V b) {
     if constexpr (is_float_v<scalar_t<V>>) {
-      return select((b < a) | (b != b), b, a);
+      return select(b != b, b, at_most(a, b));
     } else {
-      return select(b < a, b, a);
+      return at_most(a, b);
     }
   }
 };

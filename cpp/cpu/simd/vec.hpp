@@ -594,27 +594,81 @@ ARRAYX_HD Vec<T, N> lookup(const T (&table)[16],
   return r;
 }
 
+#if defined(__x86_64__)
+// Vectors of which one instruction finds the lesser or the greater ones.
+template <class T, int N>
+inline constexpr bool has_extremes =
 #if defined(__AVX512F__)
-// The lesser one, or the greater; x where either is NaN.
+    N * sizeof(T) == 64 ||
+#endif
+#if defined(__AVX__)
+    (is_float_v<T> && N * sizeof(T) == 32) ||
+#endif
+    (is_float_v<T> && N * sizeof(T) == 16);
+// x where either is NaN. Of comparisons and choices compilers make masks, or more than that.
 template <bool Greater, class T, int N>
-  requires(is_float_v<T> && N * sizeof(T) == 64)
+  requires(has_extremes<T, N>)
 ARRAYX_HD Vec<T, N> extreme(Vec<T, N> limit, Vec<T, N> x) {
-  if constexpr (same_type_v<T, f32>) {
-    return Vec<T, N>(Greater ? _mm512_max_ps(limit.v, x.v) : _mm512_min_ps(limit.v, x.v));
-  } else {
-    return Vec<T, N>(Greater ? _mm512_max_pd(limit.v, x.v) : _mm512_min_pd(limit.v, x.v));
+  const auto p = limit.v, q = x.v;
+  if constexpr (is_float_v<T> && N * sizeof(T) == 16) {
+    if constexpr (N == 4) {
+      return Vec<T, N>(Greater ? _mm_max_ps(p, q) : _mm_min_ps(p, q));
+    } else {
+      return Vec<T, N>(Greater ? _mm_max_pd(p, q) : _mm_min_pd(p, q));
+    }
   }
+#if defined(__AVX__)
+  if constexpr (is_float_v<T> && N * sizeof(T) == 32) {
+    if constexpr (N == 8) {
+      return Vec<T, N>(Greater ? _mm256_max_ps(p, q) : _mm256_min_ps(p, q));
+    } else {
+      return Vec<T, N>(Greater ? _mm256_max_pd(p, q) : _mm256_min_pd(p, q));
+    }
+  }
+#endif
+#if defined(__AVX512F__)
+  if constexpr (is_float_v<T> && N * sizeof(T) == 64) {
+    if constexpr (N == 16) {
+      return Vec<T, N>(Greater ? _mm512_max_ps(p, q) : _mm512_min_ps(p, q));
+    } else {
+      return Vec<T, N>(Greater ? _mm512_max_pd(p, q) : _mm512_min_pd(p, q));
+    }
+  } else if constexpr (N * sizeof(T) == 64) {
+    const auto a = __builtin_bit_cast(__m512i, p), b = __builtin_bit_cast(__m512i, q);
+    __m512i r;
+    if constexpr (sizeof(T) == 8) {
+      r = is_signed_v<T> ? Greater ? _mm512_max_epi64(a, b) : _mm512_min_epi64(a, b)
+          : Greater      ? _mm512_max_epu64(a, b)
+                         : _mm512_min_epu64(a, b);
+    } else if constexpr (sizeof(T) == 4) {
+      r = is_signed_v<T> ? Greater ? _mm512_max_epi32(a, b) : _mm512_min_epi32(a, b)
+          : Greater      ? _mm512_max_epu32(a, b)
+                         : _mm512_min_epu32(a, b);
+    } else if constexpr (sizeof(T) == 2) {
+      r = is_signed_v<T> ? Greater ? _mm512_max_epi16(a, b) : _mm512_min_epi16(a, b)
+          : Greater      ? _mm512_max_epu16(a, b)
+                         : _mm512_min_epu16(a, b);
+    } else {
+      r = is_signed_v<T> ? Greater ? _mm512_max_epi8(a, b) : _mm512_min_epi8(a, b)
+          : Greater      ? _mm512_max_epu8(a, b)
+                         : _mm512_min_epu8(a, b);
+    }
+    return Vec<T, N>(__builtin_bit_cast(typename Vec<T, N>::native, r));
+  }
+#endif
 }
 template <class T, int N>
-  requires(is_float_v<T> && N * sizeof(T) == 64)
+  requires(has_extremes<T, N>)
 ARRAYX_HD Vec<T, N> at_most(Vec<T, N> x, Vec<T, N> limit) {
   return extreme<false>(limit, x);
 }
 template <class T, int N>
-  requires(is_float_v<T> && N * sizeof(T) == 64)
+  requires(has_extremes<T, N>)
 ARRAYX_HD Vec<T, N> at_least(Vec<T, N> x, Vec<T, N> limit) {
   return extreme<true>(limit, x);
 }
+#endif
+#if defined(__AVX512F__)
 // Any function of three bits, bit by bit, is one instruction.
 template <int Function, class T, int N>
 ARRAYX_HD Vec<T, N> combine_with_sign_bit(Vec<T, N> a, Vec<T, N> b) {
