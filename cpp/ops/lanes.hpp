@@ -318,6 +318,23 @@ template <class V>
 ARRAYX_HD V at_least(V x, V limit) {
   return select(limit > x, limit, x);
 }
+// The greater or the lesser one, a of equal ones (zeros of either sign), NaN where either is.
+template <class V>
+ARRAYX_HD V greater_of(V a, V b) {
+  if constexpr (is_float_v<scalar_t<V>>) {
+    return select((b > a) | (b != b), b, a);
+  } else {
+    return select(b > a, b, a);
+  }
+}
+template <class V>
+ARRAYX_HD V lesser_of(V a, V b) {
+  if constexpr (is_float_v<scalar_t<V>>) {
+    return select((b < a) | (b != b), b, a);
+  } else {
+    return select(b < a, b, a);
+  }
+}
 // 1 / x to 13 bits or better, whatever is fastest: for a step of Newton's, or to choose a part by.
 template <class V>
 ARRAYX_HD V near_inverse(V x) {

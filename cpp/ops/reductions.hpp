@@ -138,11 +138,7 @@ struct Max {
   }
   template <class V>
   ARRAYX_HD static V combine(V a, V b) {
-    if constexpr (is_float_v<scalar_t<V>>) {
-      return select(b != b, b, at_least(a, b));
-    } else {
-      return at_least(a, b);
-    }
+    return greater_of(a, b);
   }
 };
 
@@ -165,11 +161,7 @@ struct Min {
   }
   template <class V>
   ARRAYX_HD static V combine(V a, V b) {
-    if constexpr (is_float_v<scalar_t<V>>) {
-      return select(b != b, b, at_most(a, b));
-    } else {
-      return at_most(a, b);
-    }
+    return lesser_of(a, b);
   }
 };
 

@@ -667,6 +667,19 @@ template <class T, int N>
 ARRAYX_HD Vec<T, N> at_least(Vec<T, N> x, Vec<T, N> limit) {
   return extreme<true>(limit, x);
 }
+// What is greater or less is a already where b is NaN.
+template <class T, int N>
+  requires(has_extremes<T, N>)
+ARRAYX_HD Vec<T, N> greater_of(Vec<T, N> a, Vec<T, N> b) {
+  const Vec<T, N> r = extreme<true>(b, a);
+  return is_float_v<T> ? select(b != b, b, r) : r;
+}
+template <class T, int N>
+  requires(has_extremes<T, N>)
+ARRAYX_HD Vec<T, N> lesser_of(Vec<T, N> a, Vec<T, N> b) {
+  const Vec<T, N> r = extreme<false>(b, a);
+  return is_float_v<T> ? select(b != b, b, r) : r;
+}
 #endif
 #if defined(__AVX512F__)
 // Any function of three bits, bit by bit, is one instruction.
