@@ -779,10 +779,12 @@ struct Columns {
                     bool fused, A* lanes, int64_t plane) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
     if (fused) {
-      // Lanes that fill the first cache are left there between more than one round. Narrow ones
-      // stay in registers; extremes take longer than memory so.
+      // Lanes that would fill the first cache (of KiB, by what else a round takes) are left there
+      // between more than one round. Narrow ones stay in registers; extremes take longer than
+      // memory so.
       constexpr bool light = vector && !is_extreme<Op>;
-      const int64_t rounds = 64 * width > (8 << 10) ? together : 1;
+      constexpr int64_t most_near = squares || (is_extreme<Op> && ops::vector_bytes < 64) ? 8 : 16;
+      const int64_t rounds = 64 * width > most_near << 10 ? together : 1;
       if (light && P * width <= most_narrow && full > 0) {
         if constexpr (light)
           narrow_rounds(in, P * row_stride, full, P * width, center, lanes, plane);
