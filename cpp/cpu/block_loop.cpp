@@ -1203,9 +1203,13 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
     order.erase(near);
     order.push_back(near);
     length[inner] = plan.size[inner];
-    // As many bytes as a block, or where the rows go straight that many of each kind.
+    // As many bytes as a block, or where the rows go straight that many of each kind. Rows of some
+    // lines that do not end with one are read one by one where that is as fast: fewer lines are
+    // written in parts so.
+    const bool alone =
+        reads_long_pieces_faster && row_bytes >= 4 * line_bytes && row_bytes % line_bytes != 0;
     const std::int64_t rows = (straight ? block_bytes : crossed_bytes) / row_bytes,
-                       read = straight ? rows : std::min<std::int64_t>(8, rows);
+                       read = straight ? rows : std::min<std::int64_t>(alone ? 1 : 8, rows);
     length[near] = std::min(plan.size[near], read);
     length[inner - 1] = std::min(plan.size[inner - 1], straight ? rows : rows / length[near]);
   }

@@ -81,7 +81,7 @@ const bool zen5 = amd.family == 0x1a;
 
 const bool asks_for_pages = !zen3;
 const std::int64_t straight_ahead = zen5 ? 2 * page_bytes : page_bytes;
-const bool reads_long_pieces_faster = amd.family != 0;
+const bool reads_long_pieces_faster = amd.family != 0 && !zen3;
 
 std::int64_t last_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;
