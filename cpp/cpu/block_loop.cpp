@@ -1066,7 +1066,7 @@ class Strips {
   // do not begin with lines, of which strips make many in parts; of 8 and 16 bytes up to 1.25.
   bool pieces_pay() const {
     if (asks_for_pages) {
-      return reads_long_pieces_faster && itemsize_ <= 4 && !rows_begin_with_lines();
+      return reads_long_pieces_well && itemsize_ <= 4 && !rows_begin_with_lines();
     }
     return itemsize_ != 2 || second_cache_lines(columns_.back()) >= 32;
   }
@@ -1207,7 +1207,7 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
     // lines that do not end with one are read one by one where that is as fast: fewer lines are
     // written in parts so.
     const bool alone =
-        reads_long_pieces_faster && row_bytes >= 4 * line_bytes && row_bytes % line_bytes != 0;
+        reads_long_pieces_well && row_bytes >= 4 * line_bytes && row_bytes % line_bytes != 0;
     const std::int64_t rows = (straight ? block_bytes : crossed_bytes) / row_bytes,
                        read = straight ? rows : std::min<std::int64_t>(alone ? 1 : 8, rows);
     length[near] = std::min(plan.size[near], read);

@@ -13,7 +13,7 @@ std::int64_t second_cache_lines(std::int64_t stride);
 
 // Whether long pieces, one after the other, are read as fast as several side by side: by AMD's
 // processors after Zen 3, as far as a Zen 5 shows.
-extern const bool reads_long_pieces_faster;
+extern const bool reads_long_pieces_well;
 
 // Bytes of a result from which on it may be written past the caches. Lines that are overwritten
 // need not be read then; on four threads, though, half as many bytes take a third longer so.

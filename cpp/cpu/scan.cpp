@@ -14,11 +14,12 @@ constexpr std::int64_t block_bytes = 16 << 10;
 // A long line is cut among threads in sections of so many bytes for each, of blocks that are summed
 // up so many together.
 constexpr std::int64_t section_bytes = 1 << 20, most_section_blocks = 256, blocks_together = 4;
-// It is read twice, which two threads earn from 8 MiB on, and more threads from fewer bytes.
-bool pays_to_share(std::int64_t line_bytes) {
+// It is read twice, which two threads earn from 8 MiB on, and more threads from fewer bytes; two do
+// not where it comes from memory, of which one reads and writes nearly as much.
+bool pays_to_share(std::int64_t line_bytes, bool past_caches) {
   constexpr std::int64_t of_two = 8 << 20, least = 2 << 20;
   const int threads = thread_count();
-  return threads > 1 && line_bytes >= std::max(of_two / (threads - 1), least);
+  return threads > (past_caches ? 2 : 1) && line_bytes >= std::max(of_two / (threads - 1), least);
 }
 
 // The first value along the axis: 0 for sums, 1 for products.
@@ -152,7 +153,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool adjoining = kept.ndim() == 1 && kept_stride == n * item;
   const bool blocked = !in_direct || !out_direct || streamed;
   if (in_chunks && !by_columns && in_direct && out_direct && kept.count() < 4 &&
-      pays_to_share(n * item)) {
+      pays_to_share(n * item, goes_past_caches(n * item, 2 * n * item))) {
     const Tiles lines(kept, 1);
     for (std::int64_t t = 0; t < lines.count(); ++t) {
       const Tile line = lines[t];

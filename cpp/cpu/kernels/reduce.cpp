@@ -1210,9 +1210,9 @@ struct Conditions {
         for (int64_t j = 0; j < width; j += W) {
           const int64_t live = width - j < W ? width - j : W;
           Bits x = Bits::load(acc + j * item);
-          const Bits zero(item_type(0)), one(item_type(1));
+          const Bits zero(item_type(0)), one(item_type(1)), highest = one << (8 * item - 1);
           if (Mode == 0) x = select(x != zero, one, zero);
-          if (Mode == 1) x = select((x & (~zero ^ (~zero >> one))) != zero, zero, one);
+          if (Mode == 1) x = select((x & highest) != zero, zero, one);
           using Result = Vec<O, W>;
           Result y = ops::convert<Result>(x);
           if (Mode == 2 && start > 0) {
