@@ -567,6 +567,11 @@ __device__ void players(int count, int round, int i, int& p, int& q) {
 
 struct Eigh {
   template <class T>
+  static constexpr int block_registers = sizeof(T) == 4   ? 48
+                                         : sizeof(T) == 8 ? 56
+                                                          : 64;
+
+  template <class T>
   struct Memory {
     int even, step;
     T *m, *v;  // vectors as rows
@@ -632,6 +637,28 @@ struct Eigh {
       row_pair[e] = (team.rank + e * team.size) / pairs;
       column_pair[e] = (team.rank + e * team.size) % pairs;
     }
+    // The vectors of a round's pairs turn in the next one, while its rotations are found. Of a side
+    // that is odd the element beyond the end turns, too.
+    Rotation<T> left[most_squares];
+    int late[most_squares][2];
+    bool are_late = false;
+    const auto turn_vectors = [&] {
+      if (!are_late) return;
+      are_late = false;
+#pragma unroll
+      for (int e = 0; e < most_squares; ++e) {
+        T* const p = v + late[e][0] * step + column_pair[e];
+        T* const q = v + late[e][1] * step + column_pair[e];
+        T x[2][2] = {{p[0], q[0]}, {p[pairs], q[pairs]}};
+        rotate(left[e], x[0][0], x[0][1]);
+        rotate(left[e], x[1][0], x[1][1]);
+        if (row_pair[e] >= pairs) continue;
+        p[0] = x[0][0];
+        q[0] = x[0][1];
+        p[pairs] = x[1][0];
+        q[pairs] = x[1][1];
+      }
+    };
     bool turned = true;
     for (int sweep = 0; turned && sweep < most_sweeps; ++sweep) {
       turned = false;
@@ -663,16 +690,20 @@ struct Eigh {
         }
         if (is_told) {
           if (team.warp == 0 && team.lane < pairs) memory.turns[team.lane] = turn;
+          if (team.warp > 0) turn_vectors();
           if (!team.any(turns)) continue;
           if (team.lane < pairs) turn = memory.turns[team.lane];
-        } else {
-          if (!__any_sync(whole_warp, turns)) continue;
-          team.sync();
+        } else if (!__any_sync(whole_warp, turns)) {
+          continue;
         }
+        turn_vectors();
+        if (!is_told) team.sync();
         turned = true;
-        Rotation<T> left[most_squares];
+        are_late = with_vectors;
 #pragma unroll
         for (int e = 0; e < most_squares; ++e) {
+          late[e][0] = rows[e][0];
+          late[e][1] = rows[e][1];
           left[e] = from_lane(turn, row_pair[e] % 32);
           const Rotation<T> right = from_lane(turn, column_pair[e]);
           auto& x = square[e];
@@ -695,13 +726,11 @@ struct Eigh {
 #pragma unroll
             for (int c = 0; c < 2; ++c) m[rows[e][r] * step + columns[e][c]] = square[e][r][c];
           }
-          if (!with_vectors) continue;
-          T *const p = v + rows[e][0] * step, *const q = v + rows[e][1] * step;
-          for (int r = column_pair[e]; r < n; r += pairs) rotate(left[e], p[r], q[r]);
         }
         team.sync();
       }
     }
+    turn_vectors();
     if (turned && team.rank == 0) fail(job, i);
     for (int j = team.rank; j < n; j += team.size) values[j] = real(m[j * step + j]);
     team.sync();
@@ -870,8 +899,7 @@ struct SVD {
 constexpr int most_threads = 1024, teams_of_a_block = 4;
 
 template <class Factorisation, class T, bool is_block>
-__global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_block)
-    each_matrix(const __grid_constant__ SmallMatrices job) {
+__device__ __forceinline__ void factorise_each(const SmallMatrices& job) {
   wait_for_earlier();
   extern __shared__ __align__(16) char memory[];
   const Team<is_block> team;
@@ -880,6 +908,26 @@ __global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_bloc
   const typename Factorisation::template Memory<T> parts(room, job);
   for (i64 i = i64(blockIdx.x) * teams + mine; i < job.count; i += i64(gridDim.x) * teams) {
     Factorisation::run(team, job, i, parts);
+  }
+}
+template <class Factorisation, class T, bool is_block>
+__global__ void __launch_bounds__(is_block ? most_threads : 32 * teams_of_a_block)
+    each_matrix(const __grid_constant__ SmallMatrices job) {
+  factorise_each<Factorisation, T, is_block>(job);
+}
+// A block for each matrix, whose threads have no more registers than they need: the compiler takes
+// all that the largest block leaves them, and fewer of the smaller ones would run side by side.
+template <class Factorisation, class T, int registers>
+__global__ void __maxnreg__(registers) each_matrix_in(const __grid_constant__ SmallMatrices job) {
+  factorise_each<Factorisation, T, true>(job);
+}
+template <class Factorisation, class T, bool is_block>
+const void* kernel_of() {
+  if constexpr (is_block && requires { Factorisation::template block_registers<T>; }) {
+    constexpr int registers = Factorisation::template block_registers<T>;
+    return reinterpret_cast<const void*>(&each_matrix_in<Factorisation, T, registers>);
+  } else {
+    return reinterpret_cast<const void*>(&each_matrix<Factorisation, T, is_block>);
   }
 }
 
@@ -896,8 +944,7 @@ bool launch_each(SmallMatrices job, int work, const char* verb, int of_block = 0
   const int bytes = count.bytes * teams;
   if (static_cast<std::size_t>(bytes) > properties().shared_bytes_opt_in) return false;
   const void* const kernel =
-      is_block ? reinterpret_cast<const void*>(&each_matrix<Factorisation, T, true>)
-               : reinterpret_cast<const void*>(&each_matrix<Factorisation, T, false>);
+      is_block ? kernel_of<Factorisation, T, true>() : kernel_of<Factorisation, T, false>();
   // From 32 a side on a warp has one pair of columns of a rotation, or two.
   const int threads = !is_block      ? 32 * teams_of_a_block
                       : of_block > 0 ? of_block
