@@ -1,6 +1,7 @@
 // Reductions and arg-reductions. Each pass reduces one group of dimensions, from the last
 // backwards; groups and what is combined with what in them depend on the logical shape alone.
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "kernels/reduce_loop.cuh"
@@ -112,6 +113,43 @@ std::int64_t unit_elements(std::int64_t n, std::int64_t each, std::int64_t block
   std::int64_t together = std::max(ceil_divide(pieces, wanted), least);
   if (powers) together = std::max(power_of_two(together + 1) / 2, power_of_two(least));
   return each * together;
+}
+
+// How many blocks of a kernel the device has room for at a time.
+std::int64_t blocks_at_once(const void* kernel, dim3 threads, std::size_t shared_bytes) {
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, kernel, static_cast<int>(threads.x * threads.y), shared_bytes),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return std::int64_t{properties().multiprocessors} * std::max(blocks, 1);
+}
+
+// How many chunks together, a power of two, are a unit of columns that have n elements each, where
+// `blocks` blocks would have one unit each and the device has room for `at_once`: no more units
+// than `joiners` threads can take, and such that the last blocks leave little of the device idle.
+// On an H100 blocks that have it to themselves take about half as long as among as many as there is
+// room for, and what a block does beside its chunks as long as a tenth of one or, of wide
+// accumulators, three tenths.
+std::int64_t unit_chunks(std::int64_t n, std::int64_t blocks, std::int64_t at_once,
+                         std::int64_t joiners, bool wide) {
+  const std::int64_t chunks = ceil_divide(n, reduce_chunk), all = power_of_two(chunks);
+  if (blocks > most_joined) return all;
+  const std::int64_t least = power_of_two(ceil_divide(chunks, joiners * joined_run));
+  const double beside = wide ? 0.3 : 0.1;
+  std::int64_t best = all;
+  double shortest = std::numeric_limits<double>::infinity();
+  for (std::int64_t each = all; each >= least; each /= 2) {
+    const std::int64_t units = ceil_divide(chunks, each), rest = blocks * units % at_once;
+    const double of_unit = static_cast<double>(n) / static_cast<double>(units * reduce_chunk);
+    const double last = static_cast<double>(rest) / static_cast<double>(at_once);
+    const double rounds =
+        static_cast<double>(blocks * units / at_once) + (rest > 0 ? (1 + last) / 2 : 0);
+    const double time = rounds * (of_unit + beside);
+    if (time >= shortest) continue;
+    shortest = time;
+    best = each;
+  }
+  return best;
 }
 
 // Threads read along the reduced dimensions, `runs` of elements side by side that may be `aligned`.
@@ -282,21 +320,32 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
                      joiners = std::max<std::int64_t>(1, x * y / power_of_two(x * columns));
   loop.vector = vector;
   loop.tiles = Divisor(static_cast<u32>(tiles));
-  loop.per_unit =
-      k.ordered ? unit_elements(n, reduce_chunk, outer * tiles, multiprocessors * 3, joiners, true)
-                : unit_elements(n, y * 8, outer * tiles,
-                                multiprocessors * unordered_blocks(static_cast<int>(columns)),
-                                joiners, false);
-  l.units = ceil_divide(n, loop.per_unit);
-  l.blocks = outer * tiles * l.units;
   l.threads = dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
   const std::int64_t row = x * k.accumulator_bytes;
-  const auto chunks = static_cast<std::uint64_t>(loop.per_unit / reduce_chunk);
-  const std::int64_t offsets = p.group.ndim() > 1 ? reduce_chunk * std::int64_t{sizeof(i64)} : 0;
-  l.shared_bytes = static_cast<std::size_t>(
-      k.ordered ? offsets + row * columns * (y + (chunks > 1 ? std::bit_width(chunks) : 0))
-                : row * unordered_columns_at_once(static_cast<int>(columns), k.accumulator_bytes) *
-                      (y / 2));
+  if (k.ordered) {
+    const std::int64_t offsets = p.group.ndim() > 1 ? reduce_chunk * std::int64_t{sizeof(i64)} : 0;
+    const auto shared_bytes = [&](std::int64_t together) {  // of units of so many chunks
+      const std::int64_t levels =
+          together > 1 ? std::bit_width(static_cast<std::uint64_t>(together)) : 0;
+      return static_cast<std::size_t>(offsets + row * columns * (y + levels));
+    };
+    std::int64_t together = 1;
+    if (n > reduce_chunk) {
+      const std::int64_t at_once =
+          blocks_at_once(l.kernel, l.threads, shared_bytes(ceil_divide(n, reduce_chunk)));
+      together = unit_chunks(n, outer * tiles, at_once, joiners, k.accumulator_bytes > p.itemsize);
+    }
+    loop.per_unit = reduce_chunk * together;
+    l.shared_bytes = shared_bytes(together);
+  } else {
+    loop.per_unit = unit_elements(n, y * 8, outer * tiles,
+                                  multiprocessors * unordered_blocks(static_cast<int>(columns)),
+                                  joiners, false);
+    l.shared_bytes = static_cast<std::size_t>(
+        row * unordered_columns_at_once(static_cast<int>(columns), k.accumulator_bytes) * (y / 2));
+  }
+  l.units = ceil_divide(n, loop.per_unit);
+  l.blocks = outer * tiles * l.units;
   return l;
 }
 

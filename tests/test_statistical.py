@@ -855,6 +855,22 @@ def test_the_same_bits_in_rows_columns_and_views(n, dtype):
                 assert got.tobytes() == alone.tobytes(), (name, column)
 
 
+@pytest.mark.parametrize("n", [2049, 6200, 40_961])
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64"])
+def test_columns_have_the_same_bits_whatever_stands_beside_them(n, dtype):
+    """How columns are cut among threads depends on how many there are and on how long they are."""
+    a = Draw(n).numpy.standard_normal((n, 700)).astype(dtype)
+    x = ours(a)
+    for name in ("sum", "prod") if kind(dtype) == "c" else ("sum", "mean", "var"):
+        function = getattr(xp, name)
+        bits = np.asarray(function(x, axis=0))
+        for first, count in ((0, 1), (3, 2), (5, 40), (1, 333), (0, 700)):
+            some = np.s_[first : first + count]
+            for view in (x[:, some], ours(np.ascontiguousarray(a[:, some]))):
+                result = np.asarray(function(view, axis=0))
+                assert result.tobytes() == bits[some].tobytes(), (name, first, count)
+
+
 @pytest.mark.parametrize("n", [2, 3, 7, 8, 31, 32, 33, 50, 63, 64, 65])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_variances_of_short_rows_do_not_depend_on_how_many_there_are(n, dtype):
