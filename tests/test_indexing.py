@@ -479,6 +479,21 @@ def test_take(seed):
         same(xp.take(ours(a), ours(indices)), np.take(a, indices))
 
 
+# Results past the caches, whichever they are: rows that are picked whole, and rows that are all
+# picked from alike, which begin anywhere in a line or with one, and some of one line or less.
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("columns", [4096, 1031, 13])
+def test_large_take(dtype, columns):
+    rows = 48 * 2**20 // np.dtype(dtype).itemsize // columns
+    a = np.arange(rows * columns).astype("int16").astype(dtype).reshape(rows, columns)
+    x, random = xp.asarray(a), np.random.default_rng(columns)
+    for axis, view in [(0, np.s_[:, :]), (1, np.s_[:, :]), (0, np.s_[:, 1:]), (1, np.s_[:, ::-1])]:
+        n = a[view].shape[axis]
+        indices = random.integers(-n, n, n - 1)
+        taken = np.asarray(xp.take(x[view], xp.asarray(indices), axis=axis))
+        assert np.array_equal(taken, np.take(a[view], indices, axis))
+
+
 @given(seeds)
 def test_take_along_axis_broadcasts_the_other_dimensions(seed):
     draw = Draw(seed)

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "../operands.hpp"
+#include "block_loop.hpp"
 #include "caches.hpp"
 #include "engine.hpp"
 #include "items.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 // At -O2 GCC leaves loops as they are, though the counting costs as much as a pick.
 #if defined(__clang__)
@@ -266,6 +268,64 @@ void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps s
       }
     }
   }
+}
+
+// Rows of n items that lie side by side where offsets say, one for each: long ones are written past
+// the caches if `streamed`.
+template <class T>
+void pick_runs(const i64* offsets, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row,
+               bool fetches, bool streamed) {
+  constexpr i64 bytes = sizeof(T);
+  const i64 length = n * bytes;
+  const auto source = [&](i64 r) { return p + r * row.in + offsets[r] * bytes; };
+  if (streamed && length >= streamed_bytes && step.in == bytes && step.out == bytes) {
+    for (i64 r = 0; r < rows; ++r) {
+      kernels().stream(source(r), q + r * row.out, length, r + 1 < rows ? source(r + 1) : nullptr);
+    }
+    return kernels().stream_fence();
+  }
+  const char* const o = reinterpret_cast<const char*>(offsets);
+  if (!fetches || length > fetched_run) return gather_rows<T>(o, p, q, rows, n, step, row);
+  // Runs are fetched a few at a time, while those before them are copied: of many at once some
+  // processors fetch the first ones only.
+  constexpr i64 few = 8, ahead = 16;
+  for (i64 k = -ahead; k < rows; k += few) {
+    for (i64 f = k + ahead; f < std::min(rows, k + ahead + few); ++f) {
+      for (i64 line = 0; line < length; line += 64) __builtin_prefetch(source(f) + line, 0, 2);
+    }
+    if (k < 0) continue;
+    gather_rows<T>(o + k * i64(sizeof(i64)), p + k * row.in, q + k * row.out,
+                   std::min(few, rows - k), n, step, row);
+  }
+}
+
+// Rows of n items that are all picked alike, to where they lie side by side. While a row is read,
+// so many bytes of the next one are asked for; long rows are written past the caches if `streamed`.
+constexpr i64 alike_picks = 4096;
+template <class T>
+void pick_alike(const i64* offsets, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row,
+                i64 fetched, bool streamed) {
+  constexpr i64 bytes = sizeof(T), piece = streamed_bytes / bytes;
+  const char* const o = reinterpret_cast<const char*>(offsets);
+  streamed &= n >= piece;
+  if (fetched == 0 && !streamed) return gather_rows<T>(o, p, q, rows, n, step, row);
+  const i64 of_piece = (fetched * piece / n + 63) / 64 * 64;
+  alignas(64) char scratch[streamed_bytes];
+  for (i64 r = 0; r < rows; ++r, p += row.in, q += row.out) {
+    // The first piece ends with a line, so that the others are whole lines.
+    i64 line = 0, m = piece - i64(reinterpret_cast<std::uintptr_t>(q) % line_bytes) / bytes;
+    for (i64 k = 0; k < n; k += m, m = piece) {
+      m = std::min(m, n - k);
+      for (const i64 end = std::min(fetched, line + of_piece); line < end; line += 64) {
+        __builtin_prefetch(p + row.in + line, 0, 2);
+      }
+      char* const to = q + k * bytes;
+      gather_rows<T>(o + k * i64(sizeof(i64)), p + k * step.in, streamed ? scratch : to, 1, m, step,
+                     row);
+      if (streamed) kernels().stream(scratch, to, m * bytes, nullptr);
+    }
+  }
+  if (streamed) kernels().stream_fence();
 }
 
 // Several threads may write what is picked by offsets: of `parts` one each, to which places belong
@@ -680,7 +740,10 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         return;
       }
       const Plan plan = make_plan(out.layout->shape, strides, 3);
-      const Rows cut(plan, chunk_elements / 4);
+      const i64 last_dim = plan.ndim() - 1;
+      const bool alike = plan.ndim() > 1 && plan.stride[0][last_dim] == 1 &&
+                         plan.stride[2][last_dim] == 1 && row_stride(plan, 0) == 0;
+      const Rows cut(plan, alike ? chunk_elements : chunk_elements / 4);
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
         constexpr i64 bytes = sizeof(T), block = 512;
@@ -697,6 +760,13 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
           reach += (plan.size[d] - 1) * detail::magnitude(plan.stride[1][d]);
         }
         const bool fetches = reach * bytes >= last_cache_bytes() / 2;
+        // A row of which most lines are picked, in no order, is fetched in order.
+        const i64 fetched_row = fetches && stride == 1 && n * bytes >= 1024 &&
+                                        n * bytes <= std::min(cut.length, i64{512}) * 64
+                                    ? n * bytes
+                                    : 0;
+        const i64 result = out.layout->size * bytes;
+        const bool streamed = goes_past_caches(result, result);
         const i64 runs = run ? cut.count : out.layout->size;
         const i64 work = runs * (traffic_of_run(run ? cut.length * bytes : bytes) + 8);
         parallel_for(cut.chunks, work, [&](i64 chunk) {
@@ -713,49 +783,19 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
                 const i64 count = std::min(block, rows - r);
                 wrong |=
                     offsets_of_run<I>(from + r * index_row, index_row, offsets, count, n, stride);
-                if (!fetches || columns * bytes > fetched_run) {
-                  gather_rows<T>(o, p + r * row.in, q + r * row.out, count, columns, step, row);
-                  continue;
-                }
-                // Runs are fetched a few at a time, while those before them are copied: of many at
-                // once some processors fetch the first ones only.
-                constexpr i64 few = 8, ahead = 16;
-                for (i64 k = -ahead; k < count; k += few) {
-                  for (i64 f = k + ahead; f < std::min(count, k + ahead + few); ++f) {
-                    const char* run_at = p + (r + f) * row.in + offsets[f] * bytes;
-                    for (i64 line = 0; line < columns * bytes; line += 64) {
-                      __builtin_prefetch(run_at + line, 0, 2);
-                    }
-                  }
-                  if (k < 0) continue;
-                  gather_rows<T>(o + k * i64(sizeof(i64)), p + (r + k) * row.in,
-                                 q + (r + k) * row.out, std::min(few, count - k), columns, step,
-                                 row);
-                }
+                pick_runs<T>(offsets, p + r * row.in, q + r * row.out, count, columns, step, row,
+                             fetches, streamed);
               }
               return;
             }
-            if (contiguous && index_row == 0 && rows > 1) {  // all rows pick alike
-              // A row of which most lines are picked, in no order, is fetched in order.
-              const bool fetches_rows = fetches && stride == 1 && n * bytes >= 1024 &&
-                                        n * bytes <= std::min(columns, i64{512}) * 64;
-              i64 shared[1024];
-              for (i64 j = 0; j < columns; j += 1024) {
-                const i64 count = std::min<i64>(1024, columns - j);
+            if (alike && rows > 1) {
+              i64 shared[alike_picks];
+              for (i64 j = 0; j < columns; j += alike_picks) {
+                const i64 count = std::min(alike_picks, columns - j);
                 wrong |=
                     offsets_of_run<I>(from + j * index_step, index_step, shared, count, n, stride);
-                const char *picks = reinterpret_cast<const char*>(shared), *in_at = p + j * step.in;
-                char* out_at = q + j * step.out;
-                if (!fetches_rows || j > 0) {
-                  gather_rows<T>(picks, in_at, out_at, rows, count, step, row);
-                  continue;
-                }
-                for (i64 r = 0; r < rows; ++r, in_at += row.in, out_at += row.out) {
-                  for (i64 line = 0; line < n * bytes; line += 64) {
-                    __builtin_prefetch(in_at + row.in + line, 0, 2);
-                  }
-                  gather_rows<T>(picks, in_at, out_at, 1, count, step, row);
-                }
+                pick_alike<T>(shared, p + j * step.in, q + j * bytes, rows, count, step, row,
+                              j == 0 ? fetched_row : 0, streamed);
               }
               return;
             }
