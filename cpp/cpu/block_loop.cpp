@@ -708,6 +708,31 @@ class BlockLoop {
     return false;
   }
 
+  // Whether an L2 holds so few lines of a transposed operand's columns that those of a box would
+  // drive each other out before they are read.
+  bool columns_crowd() const {
+    constexpr std::int64_t few = 16;
+    for (int k = 0; k < out_; ++k) {
+      const bool across = magnitude(plan_.stride[k][plan_.tile_dim]) == 1;
+      if (across && second_cache_lines(stride_[k][inner_]) <= few) return true;
+    }
+    return false;
+  }
+
+  // Bytes of the rows that a large box is read in: of what is transposed, and of the rest.
+  struct BoxBytes {
+    std::int64_t down, across;
+  };
+  BoxBytes box_bytes(bool mirrored, int tiled) const {
+    if (mirrored) return {512, 512};
+    // Pieces that begin anywhere in a line are written in parts at both ends: fewer of them, and
+    // bytes, whose columns would be as many rows, drive each other out otherwise.
+    const bool at_lines = stride_[out_][inner_ - 1] % line_bytes == 0;
+    if (columns_crowd()) return {tiled == 1 ? 512 : 1024, 1024};
+    if (tiled == 1 || (!at_lines && tiled != 2)) return {512, 1024};
+    return plan_.size[inner_] * largest_ <= 1024 ? BoxBytes{512, 512} : BoxBytes{256, 768};
+  }
+
   // Boxes: blocks of several rows, packed where an operand lies otherwise, and square tiles where
   // operands are fastest in different dimensions.
   void run_boxes() {
@@ -718,16 +743,16 @@ class BlockLoop {
         tiled = std::min(tiled, itemsize(operands_[k].memory));
       }
     }
-    // Large transposed operands are packed in L2, so that both they and the others are read in long
-    // pieces of their rows: of 1 KiB, but where those of small items would fill it.
+    // Large transposed operands are packed in L2, so that both they and the others are read in
+    // pieces of their rows, where the box that comes next has room, too.
     const bool large = transposed && this->large(), mirrored = large && this->mirrored();
     const bool far = large && total_ * bytes_per_element_ >= last_cache_bytes();
     if (mirrored) tiled = largest_;
-    const std::int64_t tile =
-        large ? (tiled > 2 ? 1024 : 512) / tiled : std::max(8, line_bytes / tiled);
+    const BoxBytes box = box_bytes(mirrored, tiled);
+    const std::int64_t tile = large ? box.down / tiled : std::max(8, line_bytes / tiled);
     // Small ones in boxes of 24 KiB: with 8 KiB 257 × 257 of them take a seventh longer.
     std::int64_t budget = mirrored     ? tile * tile
-                          : large      ? tile * (1024 / largest_)
+                          : large      ? tile * (box.across / largest_)
                           : transposed ? 3 * block_
                           : stepped()  ? 2 * packed_bytes / largest_
                                        : block_;
@@ -823,9 +848,8 @@ class BlockLoop {
 
    private:
     // What is read in pieces of many rows, which the hardware does not follow, is asked for while
-    // the box before it is worked on: all of what is read along its rows; of what is transposed the
-    // first columns, before each of which the one before asks for it.
-    static constexpr std::int64_t first_columns = 16;
+    // the box before it is worked on; of columns that crowd the first ones, before each of which
+    // the one before asks for it.
     struct Piece {
       const char* at;
       std::int64_t rows, step, bytes;
@@ -841,9 +865,9 @@ class BlockLoop {
         const bool across = stride[tiled] == item;
         if (!across && stride[inner] != item) continue;
         const char* const at = loop_.operands_[k].data + after->offset(stride);
+        const std::int64_t columns = std::min(after->sizes[inner], most_columns_);
         pieces_[expected_++] =
-            across ? Piece{at, std::min(first_columns, after->sizes[inner]), stride[inner],
-                           after->sizes[tiled] * item}
+            across ? Piece{at, columns, stride[inner], after->sizes[tiled] * item}
                    : Piece{at, after->sizes[tiled], stride[tiled], after->sizes[inner] * item};
       }
     }
@@ -963,6 +987,7 @@ class BlockLoop {
     Dims last_sizes_, packed_strides_;
     std::array<Piece, plan_operands> pieces_;
     int expected_ = 0;
+    const std::int64_t most_columns_ = loop_.columns_crowd() ? 16 : loop_.total_;
   };
 
   const Plan& plan_;
