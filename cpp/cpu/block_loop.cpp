@@ -723,12 +723,12 @@ class BlockLoop {
   struct BoxBytes {
     std::int64_t down, across;
   };
-  BoxBytes box_bytes(bool mirrored, int tiled) const {
+  BoxBytes box_bytes(bool mirrored, bool crowded, int tiled) const {
     if (mirrored) return {512, 512};
+    if (crowded) return {tiled == 1 ? 512 : 1024, 1024};
     // Pieces that begin anywhere in a line are written in parts at both ends: fewer of them, and
     // bytes, whose columns would be as many rows, drive each other out otherwise.
     const bool at_lines = stride_[out_][inner_ - 1] % line_bytes == 0;
-    if (columns_crowd()) return {tiled == 1 ? 512 : 1024, 1024};
     if (tiled == 1 || (!at_lines && tiled != 2)) return {512, 1024};
     return plan_.size[inner_] * largest_ <= 1024 ? BoxBytes{512, 512} : BoxBytes{256, 768};
   }
@@ -748,7 +748,8 @@ class BlockLoop {
     const bool large = transposed && this->large(), mirrored = large && this->mirrored();
     const bool far = large && total_ * bytes_per_element_ >= last_cache_bytes();
     if (mirrored) tiled = largest_;
-    const BoxBytes box = box_bytes(mirrored, tiled);
+    const bool crowded = large && columns_crowd();
+    const BoxBytes box = large ? box_bytes(mirrored, crowded, tiled) : BoxBytes{};
     const std::int64_t tile = large ? box.down / tiled : std::max(8, line_bytes / tiled);
     // Small ones in boxes of 24 KiB: with 8 KiB 257 × 257 of them take a seventh longer.
     std::int64_t budget = mirrored     ? tile * tile
@@ -767,7 +768,7 @@ class BlockLoop {
     parallel_for(chunks, total_ * element_cost_bytes_, [&](std::int64_t c) {
       std::int64_t b = c * per_chunk;
       const std::int64_t end = std::min(grid.count, b + per_chunk);
-      BoxRun run(*this, elements_per_block);
+      BoxRun run(*this, elements_per_block, crowded);
       GridPlace place(plan_, grid, b), next(plan_, grid, b);
       // How far right of the diagonal a box is; those on the left come with their mirror images.
       const auto right = [&](const GridPlace& p) {
@@ -798,7 +799,8 @@ class BlockLoop {
   // The part of run_boxes that a thread does at a time.
   class BoxRun {
    public:
-    BoxRun(const BlockLoop& loop, std::int64_t elements) : loop_(loop), K_(loop.out_ + 1) {
+    BoxRun(const BlockLoop& loop, std::int64_t elements, bool crowded)
+        : loop_(loop), K_(loop.out_ + 1), crowded_(crowded) {
       const std::int64_t bytes =
           (elements * loop.largest_ + line_bytes - 1) / line_bytes * line_bytes;
       char* buffer = thread_scratch<2>(2 * K_ * bytes);
@@ -850,6 +852,7 @@ class BlockLoop {
     // What is read in pieces of many rows, which the hardware does not follow, is asked for while
     // the box before it is worked on; of columns that crowd the first ones, before each of which
     // the one before asks for it.
+    static constexpr std::int64_t first_columns = 16;
     struct Piece {
       const char* at;
       std::int64_t rows, step, bytes;
@@ -865,7 +868,8 @@ class BlockLoop {
         const bool across = stride[tiled] == item;
         if (!across && stride[inner] != item) continue;
         const char* const at = loop_.operands_[k].data + after->offset(stride);
-        const std::int64_t columns = std::min(after->sizes[inner], most_columns_);
+        const std::int64_t width = after->sizes[inner];
+        const std::int64_t columns = crowded_ ? std::min(first_columns, width) : width;
         pieces_[expected_++] =
             across ? Piece{at, columns, stride[inner], after->sizes[tiled] * item}
                    : Piece{at, after->sizes[tiled], stride[tiled], after->sizes[inner] * item};
@@ -981,13 +985,13 @@ class BlockLoop {
 
     const BlockLoop& loop_;
     const int K_;
+    const bool crowded_;
     std::array<const char*, plan_operands> source_;
     std::array<char*, plan_operands> at_{}, packed_, converted_;  // at_: of the last box
     std::array<bool, plan_operands> in_rows_;
     Dims last_sizes_, packed_strides_;
     std::array<Piece, plan_operands> pieces_;
     int expected_ = 0;
-    const std::int64_t most_columns_ = loop_.columns_crowd() ? 16 : loop_.total_;
   };
 
   const Plan& plan_;

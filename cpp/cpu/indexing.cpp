@@ -291,7 +291,7 @@ void pick_runs(const i64* offsets, const char* p, char* q, i64 rows, i64 n, Step
   constexpr i64 few = 8, ahead = 16;
   for (i64 k = -ahead; k < rows; k += few) {
     for (i64 f = k + ahead; f < std::min(rows, k + ahead + few); ++f) {
-      for (i64 line = 0; line < length; line += 64) __builtin_prefetch(source(f) + line, 0, 2);
+      fetch_for_second(source(f), length);
     }
     if (k < 0) continue;
     gather_rows<T>(o + k * i64(sizeof(i64)), p + k * row.in, q + k * row.out,
@@ -309,16 +309,15 @@ void pick_alike(const i64* offsets, const char* p, char* q, i64 rows, i64 n, Ste
   const char* const o = reinterpret_cast<const char*>(offsets);
   streamed &= n >= piece;
   if (fetched == 0 && !streamed) return gather_rows<T>(o, p, q, rows, n, step, row);
-  const i64 of_piece = (fetched * piece / n + 63) / 64 * 64;
-  alignas(64) char scratch[streamed_bytes];
+  const i64 of_piece = (fetched * piece / n + line_bytes - 1) / line_bytes * line_bytes;
+  alignas(line_bytes) char scratch[streamed_bytes];
   for (i64 r = 0; r < rows; ++r, p += row.in, q += row.out) {
     // The first piece ends with a line, so that the others are whole lines.
-    i64 line = 0, m = piece - i64(reinterpret_cast<std::uintptr_t>(q) % line_bytes) / bytes;
+    i64 asked = 0, m = piece - i64(reinterpret_cast<std::uintptr_t>(q) % line_bytes) / bytes;
     for (i64 k = 0; k < n; k += m, m = piece) {
       m = std::min(m, n - k);
-      for (const i64 end = std::min(fetched, line + of_piece); line < end; line += 64) {
-        __builtin_prefetch(p + row.in + line, 0, 2);
-      }
+      fetch_for_second(p + row.in + asked, std::min(of_piece, fetched - asked));
+      asked = std::min(asked + of_piece, fetched);
       char* const to = q + k * bytes;
       gather_rows<T>(o + k * i64(sizeof(i64)), p + k * step.in, streamed ? scratch : to, 1, m, step,
                      row);
@@ -743,7 +742,10 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const i64 last_dim = plan.ndim() - 1;
       const bool alike = plan.ndim() > 1 && plan.stride[0][last_dim] == 1 &&
                          plan.stride[2][last_dim] == 1 && row_stride(plan, 0) == 0;
-      const Rows cut(plan, alike ? chunk_elements : chunk_elements / 4);
+      // More rows to a chunk share the places of their picks, where there are chunks for all
+      // threads.
+      const bool many = alike && size >= 8 * chunk_elements;
+      const Rows cut(plan, many ? chunk_elements : chunk_elements / 4);
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
         constexpr i64 bytes = sizeof(T), block = 512;
