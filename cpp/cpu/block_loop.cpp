@@ -708,13 +708,15 @@ class BlockLoop {
     return false;
   }
 
-  // Whether an L2 holds so few lines of a transposed operand's columns that those of a box would
-  // drive each other out before they are read.
-  bool columns_crowd() const {
+  // Whether the rows that an operand is read along, columns of the loop where it lies transposed,
+  // are so far apart that an L2 holds few of them: those of a box would drive each other out before
+  // they are read.
+  bool rows_crowd() const {
     constexpr std::int64_t few = 16;
     for (int k = 0; k < out_; ++k) {
       const bool across = magnitude(plan_.stride[k][plan_.tile_dim]) == 1;
-      if (across && second_cache_lines(stride_[k][inner_]) <= few) return true;
+      const std::int64_t apart = stride_[k][across ? inner_ : plan_.tile_dim];
+      if (apart != 0 && second_cache_lines(apart) <= few) return true;
     }
     return false;
   }
@@ -748,7 +750,7 @@ class BlockLoop {
     const bool large = transposed && this->large(), mirrored = large && this->mirrored();
     const bool far = large && total_ * bytes_per_element_ >= last_cache_bytes();
     if (mirrored) tiled = largest_;
-    const bool crowded = large && columns_crowd();
+    const bool crowded = large && rows_crowd();
     const BoxBytes box = large ? box_bytes(mirrored, crowded, tiled) : BoxBytes{};
     const std::int64_t tile = large ? box.down / tiled : std::max(8, line_bytes / tiled);
     // Small ones in boxes of 24 KiB: with 8 KiB 257 × 257 of them take a seventh longer.
@@ -850,8 +852,8 @@ class BlockLoop {
 
    private:
     // What is read in pieces of many rows, which the hardware does not follow, is asked for while
-    // the box before it is worked on; of columns that crowd the first ones, before each of which
-    // the one before asks for it.
+    // the box before it is worked on; of columns only the first ones where rows crowd, before each
+    // of which the one before asks for it.
     static constexpr std::int64_t first_columns = 16;
     struct Piece {
       const char* at;
