@@ -111,6 +111,10 @@ struct Known {
   bool waits = false;                 // as wait_for_earlier() does
   std::size_t shared_bytes = 0;       // its own
   bool may_have_more = false;         // beside them
+  // Blocks that a multiprocessor has room for, by their threads and shared memory that were asked
+  // for last: asking the runtime takes as long as a good part of a launch.
+  int resident = 0, resident_threads = 0;
+  std::size_t resident_bytes = 0;
 };
 Known& known(const void* kernel) {
   // A thread's first question makes the device's context the thread's own.
@@ -142,6 +146,21 @@ void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb)
                              static_cast<int>(properties().shared_bytes_opt_in - of.shared_bytes)),
         verb);
   of.may_have_more = true;
+}
+
+std::int64_t blocks_at_once(const void* kernel, dim3 threads, std::size_t shared_bytes,
+                            const char* verb) {
+  const int of_block = static_cast<int>(threads.x * threads.y * threads.z);
+  Known& of = known(kernel);
+  if (of.resident == 0 || of.resident_threads != of_block || of.resident_bytes != shared_bytes) {
+    int blocks = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, of_block, shared_bytes),
+          verb);
+    of.resident = std::max(blocks, 1);
+    of.resident_threads = of_block;
+    of.resident_bytes = shared_bytes;
+  }
+  return std::int64_t{properties().multiprocessors} * of.resident;
 }
 
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,

@@ -117,6 +117,10 @@ void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t s
 // does it for bytes that alone are more.
 void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb);
 
+// How many blocks of a kernel the device has room for at a time.
+std::int64_t blocks_at_once(const void* kernel, dim3 threads, std::size_t shared_bytes,
+                            const char* verb);
+
 // run(loop) with every element of a plan.
 template <class Run>
 void with_loops(const Plan& plan, const Operand* const* operands, Run&& run) {

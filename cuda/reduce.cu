@@ -11,6 +11,13 @@ namespace arrayx::cuda {
 
 namespace {
 
+// Rows of a few columns are read as one run where they have no more bytes than these: a thread of a
+// block has a pack of each round then, and results find room beside those of joining. On an H100
+// that is faster; of no more than a chunk, where accumulators have four bytes.
+constexpr std::int64_t most_flat_bytes = flat_column_threads * pack_bytes / reduce_lanes;
+constexpr std::int64_t most_flat_result_bytes = 192;
+constexpr std::int64_t least_flat = reduce_chunk + 1, least_flat_of_words = 256;
+
 // Reduced dimensions are merged, from the last one backwards, until this many elements are
 // together.
 constexpr std::int64_t least_group = 1024;
@@ -113,15 +120,6 @@ std::int64_t unit_elements(std::int64_t n, std::int64_t each, std::int64_t block
   std::int64_t together = std::max(ceil_divide(pieces, wanted), least);
   if (powers) together = std::max(power_of_two(together + 1) / 2, power_of_two(least));
   return each * together;
-}
-
-// How many blocks of a kernel the device has room for at a time.
-std::int64_t blocks_at_once(const void* kernel, dim3 threads, std::size_t shared_bytes) {
-  int blocks = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-            &blocks, kernel, static_cast<int>(threads.x * threads.y), shared_bytes),
-        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  return std::int64_t{properties().multiprocessors} * std::max(blocks, 1);
 }
 
 // How many chunks together, a power of two, are a unit of columns that have n elements each, where
@@ -268,14 +266,38 @@ bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch
   return true;
 }
 
+// Threads of a block read all of a chunk's columns as one run, a pack of each round.
+Launch cut_flat_columns(const Pass& p, ReduceLoop& loop, std::int64_t m) {
+  const ReduceKernels& k = *p.kernels;
+  const std::int64_t n = loop.n, outer = std::int64_t{loop.outputs} / m;
+  const std::int64_t threads = ceil_divide(reduce_lanes * m / k.lanes, 32) * 32;
+  const std::int64_t joiners = std::min<std::int64_t>(threads, block_threads) / power_of_two(m);
+  loop.columns = static_cast<u32>(m);
+  loop.tiles = Divisor(1);
+  Launch l;
+  l.kernel = k.flat_columns;
+  l.threads = dim3(static_cast<unsigned>(threads));
+  const auto shared_bytes = [&](std::int64_t together) {  // of units of so many chunks
+    const auto levels = std::bit_width(static_cast<std::uint64_t>(together));
+    return static_cast<std::size_t>((reduce_lanes + levels) * m * k.accumulator_bytes);
+  };
+  const std::int64_t at_once =
+      blocks_at_once(l.kernel, l.threads, shared_bytes(ceil_divide(n, reduce_chunk)), p.verb);
+  const std::int64_t together =
+      unit_chunks(n, outer, at_once, joiners, k.accumulator_bytes > p.itemsize);
+  loop.per_unit = reduce_chunk * together;
+  l.shared_bytes = shared_bytes(together);
+  l.units = ceil_divide(n, loop.per_unit);
+  l.blocks = outer * l.units;
+  return l;
+}
+
 // Threads side by side read along the last kept dimension, of m columns; of packs, if `vector`.
-// `whole_packs`: also those of whole columns. `apart`: of as many bytes that begin anywhere.
-Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool whole_packs,
-                   bool apart) {
+// `apart`: of as many bytes that begin anywhere.
+Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool apart) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t n = loop.n, multiprocessors = properties().multiprocessors;
   Launch l;
-  if (cut_whole_columns(p, loop, whole_packs, l)) return l;
   // Where the order does not matter and a thread's columns are a pack, or one, rows of them need
   // not begin with a block.
   if (!k.ordered && !apart) m = loop.outputs;
@@ -332,7 +354,7 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     std::int64_t together = 1;
     if (n > reduce_chunk) {
       const std::int64_t at_once =
-          blocks_at_once(l.kernel, l.threads, shared_bytes(ceil_divide(n, reduce_chunk)));
+          blocks_at_once(l.kernel, l.threads, shared_bytes(ceil_divide(n, reduce_chunk)), p.verb);
       together = unit_chunks(n, outer * tiles, at_once, joiners, k.accumulator_bytes > p.itemsize);
     }
     loop.per_unit = reduce_chunk * together;
@@ -409,7 +431,13 @@ bool run_pass(const Pass& p) {
     const bool vector = are_packs(k.columns_per_thread);
     // Of fewer columns most threads would have none.
     const bool apart = !k.ordered && !vector && k.columns[2] && kept_step == 1 && m >= 32;
-    l = cut_columns(p, loop, m, vector, are_packs(k.whole_width), apart);
+    const bool flat = k.flat_columns && kept_step == 1 && p.group.ndim() == 1 && step == m &&
+                      is_vector(k.lanes) && m * p.itemsize <= most_flat_bytes &&
+                      m * k.accumulator_bytes <= most_flat_result_bytes &&
+                      n >= (k.accumulator_bytes == 4 ? least_flat_of_words : least_flat);
+    if (!cut_whole_columns(p, loop, are_packs(k.whole_width), l)) {
+      l = flat ? cut_flat_columns(p, loop, m) : cut_columns(p, loop, m, vector, apart);
+    }
   } else {
     const bool runs = p.group.ndim() == 1 && step == 1;
     const bool aligned = is_vector(k.lanes) && (outputs == 1 || kept_step % k.lanes == 0);

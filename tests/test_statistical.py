@@ -871,6 +871,38 @@ def test_columns_have_the_same_bits_whatever_stands_beside_them(n, dtype):
                 assert result.tobytes() == bits[some].tobytes(), (name, first, count)
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 8, 11, 16])
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64", "complex128"])
+def test_few_columns_have_the_bits_of_lines(count, dtype):
+    """Rows of few bytes may be read as one run, wherever it begins and whatever is before it."""
+    draw = Draw(count)
+    for n in (300, 900, 2049, 14_500):
+        a = draw.numpy.standard_normal((3, n, count))
+        if kind(dtype) == "c":
+            a = a + 1j * draw.numpy.standard_normal(a.shape)
+        a = a.astype(dtype)
+        padded = np.zeros(a.size + 1, dtype)
+        padded[1:] = a.reshape(-1)
+        views = [ours(a), xp.reshape(ours(padded)[1:], a.shape)]
+        for name in ("sum", "prod") if kind(dtype) == "c" else ("sum", "mean", "max", "var"):
+            function = getattr(xp, name)
+            lines = ours(np.ascontiguousarray(a.transpose(0, 2, 1)))
+            bits = np.asarray(function(lines, axis=2)).tobytes()
+            for view in views:
+                assert np.asarray(function(view, axis=1)).tobytes() == bits, (name, n)
+            first = np.asarray(function(views[0][0], axis=0)).tobytes()
+            assert bits.startswith(first), (name, n)
+
+
+@pytest.mark.parametrize("name", ["sum", "var"])
+def test_few_columns_of_many_arrays_have_the_bits_of_lines(name):
+    """There are so many that no two blocks share one, which has more than a chunk of rows."""
+    a = Draw(5).numpy.standard_normal((1000, 4100, 3), np.float32)
+    function = getattr(xp, name)
+    lines = function(ours(np.ascontiguousarray(a.transpose(0, 2, 1))), axis=2)
+    assert np.asarray(function(ours(a), axis=1)).tobytes() == np.asarray(lines).tobytes()
+
+
 @pytest.mark.parametrize("n", [2, 3, 7, 8, 31, 32, 33, 50, 63, 64, 65])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_variances_of_short_rows_do_not_depend_on_how_many_there_are(n, dtype):

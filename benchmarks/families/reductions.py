@@ -187,6 +187,10 @@ def reductions(scale: Scale) -> Iterator[Case]:
             for dtype in (*FLOATING, "int64"):
                 if dtype != "int64" or function != "mean":
                     yield case("reductions", function, (size,), dtype, None, tier=USUAL)
+    # Several rows of so few columns are in a vector or a pack, which begins anywhere among them.
+    for columns in (3, 5):
+        for dtype in FLOATING:
+            yield case("reductions", "sum", (n // 16, columns), dtype, 0, tier=USUAL)
     square = (side(scale.cached), side(scale.cached))
     for axes in (0, 1):
         for dtype in FLOATING:

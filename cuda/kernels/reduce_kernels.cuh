@@ -6,10 +6,11 @@
 // walking that tree: rows (a warp reads along the reduced dimension), narrow rows (some threads
 // read a row that is no longer than a chunk), short rows (the same, and several rows are in
 // flight), staged rows (which have an element or none in each lane, and come through shared
-// memory), columns (threads side by side read along a kept dimension) and whole columns (each of
-// them has an output, or some have one together). Reductions to which the order does not matter
-// have kernels of their own, in reduce_unordered.cuh. Where several blocks have a part of an
-// output, the last one to finish joins their results.
+// memory), columns (threads side by side read along a kept dimension), whole columns (each of them
+// has an output, or some have one together) and flat columns (rows of a few, read as one run of
+// packs). Reductions to which the order does not matter have kernels of their own, in
+// reduce_unordered.cuh. Where several blocks have a part of an output, the last one to finish joins
+// their results.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -156,7 +157,8 @@ __device__ void join_parts(const ReduceLoop& loop, u32 first, int width) {
   static_assert(joined_run == together << (levels - 1));
   __shared__ __align__(16) unsigned char shared[levels * block_threads * sizeof(A)];
   A* const results = reinterpret_cast<A*>(shared);
-  const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const int threads = min(blockDim.x * blockDim.y, block_threads);
   const int parts = static_cast<int>(loop.units.divisor);
   int wide = 1;
   while (wide < width && wide < threads) wide *= 2;
@@ -447,20 +449,25 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
 template <class R>
 inline constexpr bool wide_accumulators = sizeof(typename R::accumulator) == 4 * R::bytes;
 // Whether twice as many threads are faster along rows that are not short: they read longer pieces
-// of a row at a time. Of wide accumulators, which take longer to be joined, they are not.
+// of a row at a time. Of float64, which takes longer to be joined, they are not. Moments of float32
+// leave so few registers that more threads have more loads on their way: rows of 1024 take 0.97 of
+// the time on an H100.
 template <class R>
-inline constexpr bool has_wider_narrow_rows = R::bytes == 4 && sizeof(typename R::accumulator) == 4;
+inline constexpr bool has_wider_narrow_rows =
+    R::bytes == 4 && (sizeof(typename R::accumulator) == 4 || wide_accumulators<R>);
 
 // Blocks that registers have to suffice for. Of float32 three at a time instead of two: on an H100
 // extremes of rows of 113 to 300 elements took 0.88 to 0.94 of the time.
-template <class R>
-inline constexpr int narrow_row_blocks = wide_accumulators<R> || has_wider_narrow_rows<R> ? 3 : 1;
+template <class R, int T>
+inline constexpr int narrow_row_blocks = T == warp_size                                     ? 4
+                                         : wide_accumulators<R> || has_wider_narrow_rows<R> ? 3
+                                                                                            : 1;
 
 // T threads to a row of up to a chunk. With V > 1 rows may begin anywhere: packs are aligned, so
 // what stands at place p of them is in lane p - low, and goes there at the end. Lanes without an
 // element have the identity.
 template <class R, int V, int T>
-__global__ void __launch_bounds__(block_threads, narrow_row_blocks<R>)
+__global__ void __launch_bounds__(block_threads, narrow_row_blocks<R, T>)
     narrow_rows(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
   using M = memory_t<typename R::input>;
@@ -1135,6 +1142,91 @@ __global__ void __launch_bounds__(block_threads,
   finish_tile<R>(loop, task, width);
 }
 
+// Rows of a few columns that follow each other without a gap. Of each 128 of them, a round, a
+// thread has a pack: elements of some lanes and columns, the same in every round.
+template <class R>
+__global__ void __launch_bounds__(flat_column_threads)
+    flat_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int V = R::lanes, batch = reduce_rounds / 2;
+  extern __shared__ __align__(16) unsigned char shared[];
+  A* const results = reinterpret_cast<A*>(shared);  // [lane][column], then the trees'
+  const ColumnTask task(loop, 0, 0);
+  const int size = static_cast<int>(task.size), round_items = reduce_lanes * size;
+  const int thread = threadIdx.x, lane = thread % warp_size, mine = thread * V;
+  const ReducePlace place = locate_output(loop, task.output());
+  typename R::Center center[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const i64 column = (mine + v) % size;
+    center[v] = R::load_center(loop, place.center + column * loop.kept[0].stride[1]);
+  }
+  constexpr i64 chunk = reduce_chunk;
+  const i64 begin = task.unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
+  u32 chunks = 0;
+  for (i64 first = begin; first < end; first += chunk, ++chunks) {
+    const int rows = static_cast<int>(min(end - first, chunk));
+    const int live = min(rows, reduce_lanes), left = rows * size - mine;
+    const M* const from = reinterpret_cast<const M*>(loop.in + place.in) + first * size + mine;
+    A acc[V];
+    // Some rounds, whose loads are in flight at the same time; with `whole` none is cut off.
+    const auto take = [&](int round, auto whole) {
+      Pack<M, V> x[batch];
+#pragma unroll
+      for (int b = 0; b < batch; ++b) {
+        const int k = (round + b) * round_items;
+        if (whole) {
+          x[b] = *reinterpret_cast<const Pack<M, V>*>(from + k);
+        } else if (k < left) {
+          x[b] = load_first<M, V>(reinterpret_cast<const char*>(from + k), left - k);
+        }
+      }
+#pragma unroll
+      for (int b = 0; b < batch; ++b) {
+        const int k = (round + b) * round_items;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          if (!whole && k + v >= left) continue;
+          const A value = R::map(x[b].v[v], center[v]);
+          acc[v] = round + b == 0 ? value : R::combine(acc[v], value);
+        }
+      }
+    };
+    if (mine < round_items) {
+      for (int round = 0; round * reduce_lanes < rows; round += batch) {
+        if ((round + batch) * reduce_lanes <= rows) {
+          take(round, std::true_type{});
+        } else {
+          take(round, std::false_type{});
+        }
+      }
+#pragma unroll
+      for (int v = 0; v < V; ++v) results[mine + v] = acc[v];
+    }
+    __syncthreads();
+    constexpr int each = reduce_lanes / warp_size;  // lanes of a thread
+    for (int column = thread / warp_size; column < size; column += blockDim.x / warp_size) {
+      A x[each];
+#pragma unroll
+      for (int i = 0; i < each; ++i) x[i] = results[(lane * each + i) * size + column];
+      combine_neighbours<R>(x, live - lane * each);
+      x[0] = combine_threads<R>(x[0], lane, warp_size, (live - 1) / each + 1);
+      if (lane > 0) continue;
+      const bool is_last = first + chunk >= end;
+      if (chunks > 0 || !is_last) {
+        Subtrees<R> trees{results + round_items + column, size, chunks};
+        trees.push(x[0]);
+        if (is_last) x[0] = trees.total(false, A{});
+      }
+      if (is_last) store_part<R>(loop, task.output(), place, column, task.unit, x[0]);
+    }
+    __syncthreads();
+  }
+  finish_tile<R>(loop, task, size);
+}
+
 // ---- reductions as the kernels see them ---------------------------------------------------------
 
 // An element as the accumulator sees it. Of float16 by the device's instruction, as the function of
@@ -1329,6 +1421,10 @@ ReduceKernels reduce_kernels() {
   k.columns[0] = reinterpret_cast<const void*>(&columns<R, 8>);
   k.columns[1] = reinterpret_cast<const void*>(&columns<R, 4>);
   k.columns[2] = reinterpret_cast<const void*>(&columns<R, 1>);
+  // Of wider ones registers would not suffice.
+  if constexpr (sizeof(typename R::accumulator) <= 4 * R::bytes) {
+    k.flat_columns = reinterpret_cast<const void*>(&flat_columns<R>);
+  }
   constexpr int whole = sizeof(typename R::accumulator) == 4 ? 2 : 1;
   k.short_columns[0] = reinterpret_cast<const void*>(&short_columns<R, 1>);
   k.short_columns[1] = reinterpret_cast<const void*>(&short_columns<R, whole>);

@@ -18,6 +18,9 @@ inline constexpr int short_row_threads = 128;
 inline constexpr int staged_row_threads = 128, staged_row_bytes = 36864;
 inline constexpr int whole_column_threads = 128;
 inline constexpr int staged_column_parts = 4;
+// Threads of a block at most that reads rows of a few columns as one run: a pack of a round for
+// each.
+inline constexpr int flat_column_threads = 512;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
 // of rows by the bytes of an element and of an accumulator.
 constexpr int unordered_blocks(int lanes) {
@@ -114,6 +117,8 @@ struct ReduceKernels {
   // Ordered: of 8, 4 and 1 lanes to a thread. Else: of columns_per_thread, of single elements, and
   // of columns_per_thread bytes that may begin anywhere or, of other elements, null.
   const void* columns[3] = {};
+  // Ordered: of a few columns without gaps between rows; or null.
+  const void* flat_columns = nullptr;
   // Ordered: a thread to an output of up to reduce_lanes elements, under [1] to whole_width of
   // them; and the same, or whole_parts threads, to those of up to a chunk.
   const void* short_columns[2] = {};
