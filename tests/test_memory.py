@@ -331,8 +331,11 @@ def test_every_way_to_ask_for_too_much_is_refused_and_life_goes_on():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited as Linux does it")
 def test_a_process_that_really_runs_out_goes_on():
-    """With a limit of the address space, allocations fail in the middle of work."""
-    run_python("""
+    """With a limit of the address space, allocations fail in the middle of work.
+
+    Of few threads, each of which takes 64 MiB of it or more when it first allocates.
+    """
+    code = """
         import resource
         import arrayx as xp
         xp.sum(xp.ones(3_000_000) + 1.0)  # the threads are there, with their stacks
@@ -365,4 +368,5 @@ def test_a_process_that_really_runs_out_goes_on():
         for operation in operations:
             operation(x)
         assert xp.memory.info().in_use < 64 << 20
-    """)
+    """
+    run_python(code, OMP_NUM_THREADS="4")
