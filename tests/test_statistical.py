@@ -923,6 +923,48 @@ def test_variances_of_short_rows_do_not_depend_on_how_many_there_are(n, dtype):
             assert np.asarray(xp.var(x[first])).tobytes() == bits[some].tobytes()
 
 
+def bits(x):
+    """Of one kind of NaN: which of two a product keeps is not promised."""
+    a = np.array(x)
+    if kind(a.dtype) == "f":
+        a[np.isnan(a)] = np.nan
+    return a.tobytes()
+
+
+@pytest.mark.parametrize("n", range(1, 18))
+@pytest.mark.parametrize("dtype", [*FLOATS, "int16"])
+def test_few_elements_add_in_one_order_however_rows_lie(n, dtype):
+    """Rows without gaps stand side by side in vectors, others have one each; so do the last ones."""
+    a = Draw(n).values((1003, n), dtype)
+    wide, columns = ours(np.pad(a, ((0, 0), (1, 1))))[:, 1:-1], ours(np.ascontiguousarray(a.T)).T
+    for name in ("sum", "prod", "max", "min") + (("var",) if kind(dtype) == "f" else ()):
+        function = getattr(xp, name)
+        results = function(ours(a), axis=1)
+        for y in (wide, columns):
+            assert bits(function(y, axis=1)) == bits(results), name
+        for rows in (1, 5, 16, 17, 40):
+            few = function(ours(a[-rows:].copy()), axis=1)
+            assert bits(few) == bits(results[-rows:]), (name, rows)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_short_rows_from_beyond_the_caches(dtype):
+    """Some of them at a time are read twice, and the next ones asked for meanwhile."""
+    a = (Draw(5).numpy.standard_normal((3_300_000 // np.dtype(dtype).itemsize, 10)) + 9).astype(
+        dtype
+    )
+    for n in (40, 75, 110):
+        rows = a.ravel()[: a.size // n * n].reshape(-1, n)
+        x = ours(rows)
+        for name in ("sum", "var", "argmax"):
+            function = getattr(xp, name)
+            all_rows = np.asarray(function(x, axis=1))
+            for first in (0, 12_345, rows.shape[0] - 50):
+                some = np.asarray(function(x[first : first + 50], axis=1))
+                assert some.tobytes() == all_rows[first : first + 50].tobytes(), (name, first)
+        same(xp.argmax(x, axis=1), np.argmax(rows, axis=1))
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_sums_over_groups_of_dimensions_in_any_order(dtype):
     draw = Draw(12)

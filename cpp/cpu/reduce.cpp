@@ -34,6 +34,8 @@ constexpr std::int64_t widest_gap = 4;
 // deviations from it are summed up.
 constexpr std::int64_t few_deviations = 192;
 constexpr std::int64_t cached_bytes = 512 << 10;
+// Shorter rows take longer to be read twice than to come from memory.
+constexpr std::int64_t least_read_twice = 256;
 constexpr int most_levels = 58;
 constexpr std::int64_t widest_packed = 256;  // accumulators of a packed tile of several blocks
 
@@ -259,6 +261,27 @@ void divide(DType dtype, char* values, double divisor, std::int64_t n) {
   });
 }
 
+// body(r, rows) for rows of so many bytes, about so many pages of them at a time, by multiples of
+// `unit` rows.
+template <int pages, class Body>
+void by_groups(std::int64_t count, std::int64_t bytes, std::int64_t unit, Body&& body) {
+  const std::int64_t group = std::max(unit, pages * page_bytes / bytes / unit * unit);
+  for (std::int64_t r = 0; r < count; r += group) body(r, std::min(group, count - r));
+}
+
+// The same from `first` on. Short rows are read several side by side, which hardware that fetches
+// ahead does not follow: where they come from `far` and follow each other, the next group is asked
+// for.
+template <class Body>
+void over_rows(const char* first, std::int64_t count, std::int64_t bytes, std::int64_t stride,
+               bool far, std::int64_t unit, Body&& body) {
+  if (!far || stride != bytes || bytes < 128 || bytes >= least_fetched_row) return body(0, count);
+  by_groups<1>(count, bytes, unit, [&](std::int64_t r, std::int64_t rows) {
+    fetch(first + (r + rows) * bytes, rows * bytes);
+    body(r, rows);
+  });
+}
+
 // Elements k0 … k1 of one tile into out[0 … width), or the sums of deviations there and those of
 // their squares into the `width` accumulators after them. `means`: the centers of the tile, next to
 // each other, in place of the pass's.
@@ -285,19 +308,12 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
   if (s.form == Form::rows) {
     const char* const first = in + k0 * step;
     const std::int64_t bytes = (k1 - k0) * item;
-    if (p.deviations || !s.far || kept_stride != bytes || bytes < 128 ||
-        bytes >= least_fetched_row) {
-      return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
-    }
-    // Short rows are read several side by side, which hardware that fetches ahead does not follow.
-    const std::int64_t group = std::max<std::int64_t>(16, page_bytes / bytes / 16 * 16);
-    for (std::int64_t r = 0, rows; r < tile.width; r += rows) {
-      rows = std::min(group, tile.width - r);
-      fetch(first + (r + rows) * bytes, rows * bytes);
-      k.rows(first + r * bytes, bytes, rows, k1 - k0, center ? center + r * out_item : nullptr,
-             out + r * out_item);
-    }
-    return;
+    if (p.deviations) return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
+    const auto reduce_rows = [&](std::int64_t r, std::int64_t rows) {
+      k.rows(first + r * kept_stride, kept_stride, rows, k1 - k0,
+             center ? center + r * out_item : nullptr, out + r * out_item);
+    };
+    return over_rows(first, tile.width, bytes, kept_stride, s.far, 16, reduce_rows);
   }
   if (s.form == Form::gapped) {
     const std::int64_t gap = kept_stride / item, reach = (tile.width - 1) * gap;
@@ -384,9 +400,20 @@ void run_pass(const Pass& p) {
                     nullptr,        nullptr, p.kept,        p.group};
     const Kernels sum_kernels =
         p.from_mean ? find_kernels(Reduction::sum, p.dtype, p.accumulator) : k;
+    const std::int64_t bytes = s.n * item, step = p.kept.stride[2][p.kept.ndim() - 1] * item;
     const auto reduce_whole = [&](const Tile& tile, char* out) {
       if (!p.from_mean) return reduce_tile(p, k, s, tile, 0, s.n, out);
       alignas(64) char means[most_columns * 8];
+      if (s.form == Form::rows && s.far && step == bytes && bytes >= least_read_twice) {
+        // While the deviations of rows that are in an L1 are summed up, the next ones come.
+        return by_groups<2>(tile.width, bytes, 16, [&](std::int64_t r, std::int64_t rows) {
+          const char* const first = p.in + tile.offset[2] * item + r * bytes;
+          sum_kernels.rows(first, bytes, rows, s.n, nullptr, means);
+          divide(p.accumulator, means, static_cast<double>(s.n), rows);
+          fetch(first + rows * bytes, rows * bytes);
+          k.rows(first, bytes, rows, s.n, means, out + r * out_item);
+        });
+      }
       reduce_tile(sums, sum_kernels, s, tile, 0, s.n, means);
       divide(p.accumulator, means, static_cast<double>(s.n), tile.width);
       reduce_tile(p, k, s, tile, 0, s.n, out, means);
@@ -891,6 +918,7 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   // Where there are few outputs several tasks share one; they are joined in order.
   std::int64_t split = n;
   const std::int64_t work = outputs * n * item;
+  const bool far = work >= last_cache_bytes() / 2;
   if (tiles.count() < 64 && work >= 2 * parallel_grain) {
     split = std::max<std::int64_t>(2 * task_bytes / (item * tiles.width()), 256);
     split = std::max(split, n * tiles.count() / 128);
@@ -922,7 +950,13 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
       return;
     }
     if (!packed) {
-      rows(p + k0 * step, kept_stride, tile.width, k1 - k0, found);
+      const char* const first = p + k0 * step;
+      const std::int64_t bytes = (k1 - k0) * item;
+      const bool side_by_side = bytes <= 256;
+      over_rows(first, tile.width, bytes, kept_stride, far && side_by_side, 64 / item,
+                [&](std::int64_t r, std::int64_t count) {
+                  rows(first + r * kept_stride, kept_stride, count, k1 - k0, found + r);
+                });
       for (std::int64_t j = 0; j < tile.width; ++j) found[j] += k0;
       for (std::int64_t j = 0; best && j < tile.width; ++j) {
         put(best, j, p + j * kept_stride + found[j] * step);

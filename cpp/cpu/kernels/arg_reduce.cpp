@@ -213,10 +213,10 @@ struct Arg {
       const bool room = r + count <= with_room;
       Nan nan;
       const Found found = fold<W>(
-          [&](int k) {
+          [&](int k) __attribute__((always_inline)) {
             const char* p = in + (r + (k < count ? k : count - 1)) * row_stride;
             return fold<Q>(
-                [&](int q) {
+                [&](int q) __attribute__((always_inline)) {
                   const char* at = p + q * int64_t(sizeof(V));
                   V x = least;
                   if (q < full) {

@@ -95,6 +95,39 @@ class ChunkTree {
   int64_t count_ = 0;
 };
 
+// The lanes of R vectors that a round of `rest` elements fills.
+template <class V, int R>
+struct LiveLanes {
+  typename V::mask lanes[R];
+  ARRAYX_HD explicit LiveLanes(int64_t rest) {
+    using I = ops::int_t<V>;
+    using item = ops::scalar_t<I>;
+    constexpr int W = ops::lane_traits<V>::lanes;
+    ARRAYX_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const int64_t lanes_here = rest - r * W;
+      const item live = item(lanes_here < 0 ? 0 : lanes_here > W ? W : lanes_here);
+      lanes[r] = iota<I>() < I(live);
+    }
+  }
+};
+
+// The last `rest` elements of a row, fewer than a round, of which all of one are read: copied but
+// where there is room for that.
+template <class T, class V, int R>
+struct RowTail {
+  const char* data;
+  LiveLanes<V, R> lanes;
+  bool any;
+  T copied[R * ops::lane_traits<V>::lanes];
+  ARRAYX_HD RowTail(const char* p, int64_t rest, bool room) : data(p), lanes(rest), any(rest > 0) {
+    if (room || !any) return;
+    __builtin_memcpy(copied, p, rest * sizeof(T));
+    data = reinterpret_cast<const char*>(copied);
+  }
+  ARRAYX_HD const LiveLanes<V, R>* live() const { return any ? &lanes : nullptr; }
+};
+
 // U: consecutive accumulators that make one element: 2 for sums of complex numbers, whose parts add
 // up independently.
 template <class Op, class T, class A, int U>
@@ -114,20 +147,8 @@ struct Rows {
     ARRAYX_HD V operator()(V x, V y) const { return Op::combine(x, y); }
   };
 
-  // The lanes that a round of `rest` elements fills.
-  struct Live {
-    typename V::mask lanes[R];
-    ARRAYX_HD explicit Live(int64_t rest) {
-      using I = ops::int_t<V>;
-      using item = ops::scalar_t<I>;
-      ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) {
-        const int64_t lanes_here = rest - r * W;
-        const item live = item(lanes_here < 0 ? 0 : lanes_here > W ? W : lanes_here);
-        lanes[r] = iota<I>() < I(live);
-      }
-    }
-  };
+  using Live = LiveLanes<V, R>;
+  using Tail = RowTail<T, V, R>;
 
   // Where a loop `asks`, for the next page. Of bytes so many come with a line that what there is to
   // do hides nothing.
@@ -280,15 +301,8 @@ struct Rows {
       for (int u = 0; u < U; ++u) out[u] = lane[u];
       return;
     }
-    if (rest == 0) return fold_vector<W>(lanes_of<asks>(p, n / P, p, nullptr, V(center)), out);
-    const Live live(rest);
-    const char* tail = at(p, n - rest);
-    T copied[P];
-    if (!room) {
-      __builtin_memcpy(copied, tail, rest * sizeof(T));
-      tail = reinterpret_cast<const char*>(copied);
-    }
-    fold_vector<W>(lanes_of<asks>(p, n / P, tail, &live, V(center)), out);
+    const Tail tail(at(p, n - rest), rest, room);
+    fold_vector<W>(lanes_of<asks>(p, n / P, tail.data, tail.live(), V(center)), out);
   }
 
   // Rows of n < C elements, G at a time.
@@ -302,7 +316,7 @@ struct Rows {
     const int64_t with_room = rows_with_room(rows, row_stride, beyond);
     const auto group = [&](int64_t first, auto inside) {
       return fold_rows<G>(
-          [&](int k) {
+          [&](int k) __attribute__((always_inline)) {
             int64_t r = first + k;
             if (!inside && r >= rows) r = rows - 1;
             const char* p = in + r * row_stride;
@@ -326,6 +340,35 @@ struct Rows {
       const int64_t count = rows - r < G ? rows - r : G;
       __builtin_memcpy(out + r * U * int64_t(sizeof(A)), &x.v, count * U * sizeof(A));
     }
+  }
+
+  // Rows of n ≤ N elements without gaps, as many of them in a vector as groups of N lanes, whose
+  // last ones hold the identity; returns how many were done: those whose vectors all end before the
+  // last row does.
+  template <int N>
+  static int64_t packed_rows(const char* in, int64_t rows, int64_t n, const char* centers,
+                             char* out) {
+    using I = ops::int_t<V>;
+    using item = ops::scalar_t<I>;
+    constexpr int of_vector = W / N;
+    const I lane = iota<I>(), row = lane >> (N == 2 ? 1 : N == 4 ? 2 : N == 8 ? 3 : 4);
+    const I place = lane & I(item(N - 1));
+    const auto live = place < I(item(n));
+    I from;
+    for (int i = 0; i < W; ++i) from.set(i, row[i] * item(n) + (place[i] < n ? place[i] : item(0)));
+    const int64_t last = rows * n - W - (W - of_vector) * n;
+    int64_t r = 0;
+    for (; r * n <= last && (!centers || r + 2 * W <= rows); r += W) {
+      const auto vector = [&](int k) __attribute__((always_inline)) {
+        const int64_t first = r + k * of_vector;
+        const V x = permuted(load_as<T, A, W>(at(in, first * n)), from);
+        V c(A(0));
+        if (centers) c = permuted(V::load(centers + first * int64_t(sizeof(A))), row);
+        return select(live, Op::map(x, c), V(Op::template identity<A>()));
+      };
+      ops::finished<Op>(fold_rows<N, N>(vector, 0, Combine())).store(out + r * int64_t(sizeof(A)));
+    }
+    return r;
   }
 
   ARRAYX_HD static V better(V x, V best) {
@@ -456,6 +499,11 @@ struct Rows {
     tree.result(out);
   }
 
+  // Rows of n elements of which P may be read wherever one is.
+  static int64_t rows_with_tails(int64_t rows, int64_t row_stride, int64_t n) {
+    return rows_with_room(rows, row_stride, (P - 1 - (n - 1) % P) * int64_t(sizeof(T)));
+  }
+
   static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
                   void* out) {
     const char* centers = static_cast<const char*>(center);
@@ -463,10 +511,22 @@ struct Rows {
     if (n < C && 2 * rows >= G) {
       const bool asks = asks_for_pages && n * int64_t(sizeof(T)) >= least_fetched_row;
       const auto run = asks ? short_rows<true> : short_rows<false>;
-      return run(in, row_stride, rows, n, centers, static_cast<char*>(out));
+      int64_t done = 0;
+      if constexpr (U == 1 && ops::has_permutations<A, W>) {
+        if (n > 1 && n <= W && n % P != 0 && row_stride == n * int64_t(sizeof(T))) {
+          const auto packed = n <= 2   ? packed_rows<2>
+                              : n <= 4 ? packed_rows<4>
+                              : n <= 8 ? packed_rows<(W > 8 ? 8 : W)>
+                                       : packed_rows<W>;
+          done = packed(in, rows, n, centers, static_cast<char*>(out));
+          if (done == rows) return;
+        }
+      }
+      return run(in + done * row_stride, row_stride, rows - done, n,
+                 centers ? centers + done * int64_t(sizeof(A)) : nullptr,
+                 static_cast<char*>(out) + done * int64_t(sizeof(A)));
     }
-    const int64_t with_room =
-        rows_with_room(rows, row_stride, (P - 1 - (n - 1) % P) * int64_t(sizeof(T)));
+    const int64_t with_room = rows_with_tails(rows, row_stride, n);
     const auto reduce = asks_for_pages ? row<true> : row<false>;
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
@@ -505,9 +565,9 @@ struct DeviationRows {
       q[r] = s[r] * s[r];
     }
     ask<pages>(p);
+    ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
       if (i * P * int(sizeof(T)) % line_bytes == 0) ask<pages>(Sums::at(p, i * P));
-      asm("" ::: "memory");
       ARRAYX_UNROLL
       for (int r = 0; r < R; ++r) {
         const V d = deviation(i * P + r * W);
@@ -520,7 +580,7 @@ struct DeviationRows {
   }
 
   template <int pages>
-  static void row(const char* p, int64_t n, A center, A* sum, A* square) {
+  static void row(const char* p, int64_t n, A center, A* sum, A* square, bool room) {
     ChunkTree<SumDeviations, A, 1> sums;
     ChunkTree<ops::SumSquaredDeviations, A, 1> squares;
     const V c(center);
@@ -544,9 +604,15 @@ struct DeviationRows {
       squares.push(&part, 1);
     }
     if (i < n) {
-      Sums::template partial_chunk<(pages > 0)>(Sums::at(p, i), n - i, center, &part);
+      const int64_t rounds = (n - i) / P, rest = (n - i) % P;
+      const RowTail<T, V, R> tail(Sums::at(p, n - rest), rest, room);
+      const char* const last = Sums::at(p, i);
+      for (int64_t k = 0; k < n - i; k += P) ask<pages>(Sums::at(last, k));
+      V x = Sums::template lanes_of<false>(last, rounds, tail.data, tail.live(), c);
+      Sums::template fold_vector<W>(x, &part);
       sums.push(&part, 1);
-      Squares::template partial_chunk<(pages > 0)>(Sums::at(p, i), n - i, center, &part);
+      x = Squares::template lanes_of<false>(last, rounds, tail.data, tail.live(), c);
+      Squares::template fold_vector<W>(x, &part);
       squares.push(&part, 1);
     }
     sums.result(sum);
@@ -557,9 +623,10 @@ struct DeviationRows {
                   void* out) {
     A* const sums = static_cast<A*>(out);
     const auto reduce = !asks_for_pages ? row<0> : straight_ahead == page_bytes ? row<1> : row<2>;
+    const int64_t with_room = Sums::rows_with_tails(rows, row_stride, n);
     for (int64_t r = 0; r < rows; ++r) {
       const A c = load_item<A>(static_cast<const char*>(center) + r * int64_t(sizeof(A)));
-      reduce(in + r * row_stride, n, c, sums + r, sums + rows + r);
+      reduce(in + r * row_stride, n, c, sums + r, sums + rows + r, r < with_room);
     }
   }
 };

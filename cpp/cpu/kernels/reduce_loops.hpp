@@ -123,15 +123,16 @@ constexpr int64_t rows_with_room(int64_t rows, int64_t row_stride, int64_t beyon
 }
 
 // Count vectors row(first), row(first + 1) …, each combined by halves until W / Count lanes are
-// left of it, which stand next to each other in the result.
-template <int Count, class Row, class Combine>
+// left of it, which stand next to each other in the result. Or groups of Lanes of each are combined
+// so, until Lanes / Count are left.
+template <int Count, int Lanes = 0, class Row, class Combine>
 ARRAYX_HD auto fold_rows(const Row& row, int first, const Combine& combine) {
   if constexpr (Count == 1) {
     return row(first);
   } else {
-    auto x = fold_rows<Count / 2>(row, first, combine);
-    auto y = fold_rows<Count / 2>(row, first + Count / 2, combine);
-    constexpr int N = 2 * ops::lane_traits<decltype(x)>::lanes / Count;
+    auto x = fold_rows<Count / 2, Lanes>(row, first, combine);
+    auto y = fold_rows<Count / 2, Lanes>(row, first + Count / 2, combine);
+    constexpr int N = 2 * (Lanes ? Lanes : ops::lane_traits<decltype(x)>::lanes) / Count;
     return combine(halves<0, N>(x, y), halves<1, N>(x, y));
   }
 }

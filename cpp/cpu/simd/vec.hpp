@@ -3,6 +3,8 @@
 // rounding); everything else is portable to any target of GCC and Clang.
 #pragma once
 
+#include <utility>
+
 #include "../../ops/lanes.hpp"
 
 #if defined(__x86_64__)
@@ -457,34 +459,35 @@ ARRAYX_HD To convert(Vec<T, N> x) {
   }
 }
 
-// Two halves of a vector, and back. In registers where there is an instruction: through memory, a
-// wide load after two narrow stores stalls.
-template <class T, int N>
-ARRAYX_HD Vec<T, N / 2> low_half(Vec<T, N> x) {
+// Two halves of a vector, and back. In registers: through memory, a wide load after two narrow
+// stores stalls, and a loop whose accumulators are folded by halves would keep them in memory.
+template <int Half, class T, int N, int... I>
+ARRAYX_HD Vec<T, N / 2> half_of(Vec<T, N> x, [[maybe_unused]] std::integer_sequence<int, I...> is) {
+  using native = typename Vec<T, N / 2>::native;
 #if defined(__AVX512F__)
-  if constexpr (same_type_v<T, f32> && N == 16) return Vec<T, N / 2>(_mm512_castps512_ps256(x.v));
-#endif
-#if defined(__AVX2__)
-  if constexpr (same_type_v<T, f32> && N == 8) return Vec<T, N / 2>(_mm256_castps256_ps128(x.v));
-#endif
-  Vec<T, N / 2> r;
-  __builtin_memcpy(&r.v, &x.v, sizeof(r.v));
-  return r;
-}
-template <class T, int N>
-ARRAYX_HD Vec<T, N / 2> high_half(Vec<T, N> x) {
-#if defined(__AVX512F__)
-  if constexpr (same_type_v<T, f32> && N == 16) {
-    const __m512d wide = __builtin_bit_cast(__m512d, x.v);
-    return Vec<T, N / 2>(_mm256_castpd_ps(_mm512_extractf64x4_pd(wide, 1)));
+  if constexpr (sizeof(x.v) == 64) {
+    const __m512i all = __builtin_bit_cast(__m512i, x.v);
+    const __m256i part =
+        Half == 0 ? _mm512_castsi512_si256(all) : _mm512_extracti64x4_epi64(all, 1);
+    return Vec<T, N / 2>(__builtin_bit_cast(native, part));
   }
 #endif
 #if defined(__AVX2__)
-  if constexpr (same_type_v<T, f32> && N == 8) return Vec<T, N / 2>(_mm256_extractf128_ps(x.v, 1));
+  if constexpr (sizeof(x.v) == 32) {
+    const __m256i all = __builtin_bit_cast(__m256i, x.v);
+    const __m128i part = Half == 0 ? _mm256_castsi256_si128(all) : _mm256_extracti128_si256(all, 1);
+    return Vec<T, N / 2>(__builtin_bit_cast(native, part));
+  }
 #endif
-  Vec<T, N / 2> r;
-  __builtin_memcpy(&r.v, reinterpret_cast<const char*>(&x.v) + sizeof(r.v), sizeof(r.v));
-  return r;
+  return Vec<T, N / 2>(__builtin_shufflevector(x.v, x.v, (Half * (N / 2) + I)...));
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N / 2> low_half(Vec<T, N> x) {
+  return half_of<0>(x, std::make_integer_sequence<int, N / 2>());
+}
+template <class T, int N>
+ARRAYX_HD Vec<T, N / 2> high_half(Vec<T, N> x) {
+  return half_of<1>(x, std::make_integer_sequence<int, N / 2>());
 }
 template <class T, int N>
 ARRAYX_HD Vec<T, 2 * N> join(Vec<T, N> low, Vec<T, N> high) {
@@ -593,6 +596,37 @@ ARRAYX_HD Vec<T, N> lookup(const T (&table)[16],
   for (int i = 0; i < N; ++i) r.v[i] = table[index.v[i] & 15];
   return r;
 }
+
+// Vectors whose lanes one instruction puts into any order.
+template <class T, int N>
+inline constexpr bool has_permutations =
+#if defined(__AVX2__)
+    (sizeof(T) == 4 || sizeof(T) == 8) && N * sizeof(T) == vector_bytes;
+#else
+    false;
+#endif
+#if defined(__AVX2__)
+// Lane index[i] of x as lane i.
+template <class T, int N>
+  requires(has_permutations<T, N>)
+ARRAYX_HD Vec<T, N> permuted(Vec<T, N> x, Vec<typename ints_of_width<sizeof(T)>::s, N> index) {
+  using native = typename Vec<T, N>::native;
+#if defined(__AVX512F__)
+  const __m512i from = __builtin_bit_cast(__m512i, x.v), at = __builtin_bit_cast(__m512i, index.v);
+  return Vec<T, N>(__builtin_bit_cast(native, sizeof(T) == 4 ? _mm512_permutexvar_epi32(at, from)
+                                                             : _mm512_permutexvar_epi64(at, from)));
+#else
+  __m256i at = __builtin_bit_cast(__m256i, index.v);
+  if constexpr (sizeof(T) == 8) {  // each as a pair of lanes of half the width
+    at = _mm256_slli_epi64(at, 1);
+    at = _mm256_add_epi64(_mm256_or_si256(at, _mm256_slli_epi64(at, 32)),
+                          _mm256_set1_epi64x(std::int64_t{1} << 32));
+  }
+  const __m256i from = __builtin_bit_cast(__m256i, x.v);
+  return Vec<T, N>(__builtin_bit_cast(native, _mm256_permutevar8x32_epi32(from, at)));
+#endif
+}
+#endif
 
 #if defined(__x86_64__)
 // Vectors of which one instruction finds the lesser or the greater ones.
