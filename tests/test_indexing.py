@@ -308,12 +308,12 @@ def test_one_element_is_written_by_any_kind_of_number():
     assert x.tolist() == [2**64 - 1]
 
 
-@pytest.mark.parametrize("share", [0, 0.01, 0.5, 0.95, 0.99, 1])
+@pytest.mark.parametrize("share", [0, 0.01, 0.1, 0.5, 0.95, 0.99, 1])
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 1023, 1025, 5000, 100_003])
 def test_masks_of_any_density(n, share):
     draw = Draw(n)
     mask = draw.numpy.random(n) < share
-    for dtype in ["int8", "float32", "complex128"]:
+    for dtype in ["int8", "int16", "float32", "float64", "complex128"]:
         a = draw.values((n,), dtype)
         same(ours(a)[ours(mask)], a[mask])
     same(xp.nonzero(ours(mask))[0], np.flatnonzero(mask))
@@ -340,6 +340,20 @@ def test_large_gathers_scatters_and_masks(dtype):
             expected[key] = value
             written[our_key(key)] = ours(value)
             same(written, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_masks_choose_goes_past_the_caches(threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    draw = Draw(threads)
+    a = np.arange(6 << 20, dtype=np.float64).reshape(2048, 3072)
+    mask = draw.numpy.random(a.shape) < 0.98
+    with threadpoolctl.threadpool_limits(threads, "openmp"):
+        same(ours(a)[ours(mask)], a[mask])
+        same(ours(a)[1:, 1:][ours(mask)[1:, 1:]], a[1:, 1:][mask[1:, 1:]])
+        for flags in (mask, mask.reshape(-1, 3)):
+            for found, expected in zip(xp.nonzero(ours(flags)), np.nonzero(flags), strict=True):
+                same(found, expected)
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -137,6 +137,28 @@ def test_nonzero_of_large_arrays(dtype):
                 same(x, expected)
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1100, 2, 1, 7, 3),
+        (3, 1030, 5),
+        (2, 1023, 31),
+        (1024, 32),
+        (2,) * 17,
+        (1, 9001, 1, 1),
+        (7, 0, 3),
+    ],
+)
+def test_indices_of_short_and_of_long_dimensions(shape):
+    """Of short rows several are looked through at a time, whose indices wrap."""
+    draw = Draw(len(shape))
+    for share in (0, 0.3, 1):
+        a = (draw.numpy.random(shape) < share) * draw.numpy.integers(1, 9, shape)
+        for theirs in (a, a != 0, a[::-1], a.astype(np.complex64)):
+            for x, expected in zip(xp.nonzero(ours(theirs)), np.nonzero(theirs), strict=True):
+                same(x, expected)
+
+
 def test_what_counts_as_zero():
     x = xp.asarray([0.0, -0.0, float("nan"), 5e-324, float("inf")])
     assert xp.nonzero(x)[0].tolist() == [2, 3, 4]

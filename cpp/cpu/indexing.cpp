@@ -168,6 +168,37 @@ i64 positions_in_row(const char* p, i64 stride, i64 n, std::uint16_t* positions)
   return found;
 }
 
+// A result that leaves for memory past the caches, some lines at a time.
+template <i64 most>  // bytes that are added at a time
+class Leaving {
+ public:
+  explicit Leaving(char* to) : to_(to) {}
+  char* place() { return lines_ + held_; }
+  char* end() const { return to_ + held_; }
+  // `bytes` were written there: whole lines leave, the rest waits for what follows.
+  void add(i64 bytes) {
+    held_ += bytes;
+    const i64 rest = static_cast<i64>(reinterpret_cast<std::uintptr_t>(end()) % line_bytes);
+    if (rest >= held_) return;
+    const i64 whole = held_ - rest;
+    kernels().stream(lines_, to_, whole, nullptr);
+    std::memcpy(lines_, lines_ + whole, rest);
+    to_ += whole;
+    held_ = rest;
+  }
+  void finish() {
+    std::memcpy(to_, lines_, held_);
+    to_ += held_;
+    held_ = 0;
+    kernels().stream_fence();
+  }
+
+ private:
+  char* to_;
+  i64 held_ = 0;
+  alignas(line_bytes) char lines_[most + line_bytes];
+};
+
 // Whether nearly all of the n bytes at p are not zero, so that a look at eight at once pays.
 bool mostly_nonzero(const char* p, i64 n) {
   return count_row<bool>(p, 1, n) * 16 >= n * 15;
@@ -201,18 +232,39 @@ void add_up(std::vector<i64>& before, i64 room) {
   before.back() = room;
 }
 
-// A loop over a layout in row-major order with all its dimensions; rank 0 becomes rank 1.
-Plan row_major_plan(const Layout& layout) {
-  Plan plan;
-  plan.operands = 1;
-  plan.size = layout.shape;
-  plan.stride[0] = layout.strides;
-  if (plan.size.empty()) {
-    plan.size.push_back(1);
-    plan.stride[0].push_back(0);
+// The indices of element i, in row-major order.
+void unravel(i64 i, const Dims& shape, Dims& index) {
+  for (int d = shape.size() - 1; d >= 0; --d) {
+    index[d] = i % shape[d];
+    i /= shape[d];
   }
-  plan.kind = LoopKind::inner;
-  return plan;
+}
+
+// Elements whose positions are found at a time. Of rows that are not short one row at most.
+constexpr i64 places_at_once = 1024, short_row = 32;
+
+// Writes the indices along a dimension of n elements that stand at[k] indices further than `first`,
+// fewer than places_at_once in all dimensions behind it; at[k] becomes how many times they wrap.
+void indices_along(std::uint32_t* at, i64 count, i64 first, i64 n, char* to) {
+  if (n == 1) return repeat_item(to, i64{0}, count);
+  if (n < places_at_once) {
+    // Quotients of numbers below 2048 by n, as products: they are exact, since 2047 * 1023 < 2**21.
+    const std::uint32_t least = static_cast<std::uint32_t>(first);
+    const std::uint32_t divisor = static_cast<std::uint32_t>(n);
+    const std::uint32_t inverse = ((1U << 21) + divisor - 1) / divisor;
+    ARRAYX_UNROLL_4
+    for (i64 k = 0; k < count; ++k) {
+      const std::uint32_t i = at[k] + least, quotient = i * inverse >> 21;
+      at[k] = quotient;
+      store<i64>(to + k * 8, i - quotient * divisor);
+    }
+  } else {
+    for (i64 k = 0; k < count; ++k) {
+      const i64 i = first + at[k];
+      at[k] = i >= n;
+      store<i64>(to + k * 8, i - (i >= n ? n : 0));
+    }
+  }
 }
 
 // How far ahead of random accesses their cache lines are fetched, where an array fills more than
@@ -867,8 +919,16 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
     const i64 work = mask.layout->size * (1 + bytes) + out.layout->size * bytes;
     // What is picked here and there of a large array is asked for a block before it is read.
     constexpr i64 far = i64{1} << 20;
-    const bool fetches =
-        mask.layout->size * bytes >= far && out.layout->size * 3 < mask.layout->size;
+    const bool sparse = mask.layout->size * bytes >= far;
+    const bool fetches = sparse && out.layout->size * 3 < mask.layout->size;
+    // Where every other line has something that is picked all are read, a vector at a time.
+    const CompressKernel in_front =
+        step == 1 && in_step == bytes &&
+                (!sparse || out.layout->size * 128 >= mask.layout->size * bytes)
+            ? kernels().compress[item_class(bytes)]
+            : nullptr;
+    const i64 result = out.layout->size * bytes;
+    const bool streamed = in_front && goes_past_caches(result, result);
     char* next = out.data;  // where one thread goes on
     const auto pick = [&](i64 chunk) {
       std::uint16_t positions[2][block + 8];
@@ -877,6 +937,8 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
       int turn = 0;
       char* q = alone ? next : out.data + before[chunk] * bytes;
       char* const end = out.data + (alone ? out.layout->size : before[chunk + 1]) * bytes;
+      constexpr i64 at_once = 64;  // items that the kernel needs room for
+      Leaving<(block + at_once) * bytes> leaving(q);
       const auto take = [&](const char* from, const std::uint16_t* places, i64 found) {
         char* const to = q;
         for (i64 k = 0; k < found; ++k) store(to + k * bytes, load<T>(from + places[k] * in_step));
@@ -886,6 +948,18 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
         for (i64 r = 0; r < rows; ++r) {
           const char* m = mask.data + at[0] + r * row_stride(plan, 0);
           const char* p = in.data + (at[1] + r * row_stride(plan, 1)) * bytes;
+          if (in_front && !streamed) {
+            q += in_front(m + first, last - first, p + first * bytes, q, (end - q) / bytes) * bytes;
+            continue;
+          }
+          if (in_front) {
+            for (i64 j = first; j < last; j += block) {
+              const i64 n = std::min(block, last - j), left = (end - leaving.end()) / bytes;
+              const i64 room = left < n ? left : n + at_once;
+              leaving.add(in_front(m + j, n, p + j * bytes, leaving.place(), room) * bytes);
+            }
+            continue;
+          }
           for (i64 j = first; j < last; j += block) {
             const i64 n = std::min(block, last - j);
             const char* from = p + j * in_step;
@@ -913,6 +987,10 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
         }
       });
       take(waiting, positions[turn ^ 1], awaited);
+      if (streamed) {
+        leaving.finish();
+        q = leaving.end();
+      }
       if (alone) next = q;
     };
     if (!alone) return parallel_for(cut.chunks, work, pick);
@@ -921,6 +999,12 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
 }
 
 i64 count_nonzero(const Operand& in) {
+  if (in.layout->size <= few_elements && in.layout->is_contiguous()) {
+    return dispatch(in.dtype, [&](auto example) {
+      using T = decltype(example);
+      return in.layout->size == 0 ? 0 : count_row<T>(in.data, sizeof(T), in.layout->size);
+    });
+  }
   const Dims* strides[1] = {&in.layout->strides};
   const Plan plan = make_plan(in.layout->shape, strides, 1);
   if (plan.kind == LoopKind::empty) return 0;
@@ -944,71 +1028,94 @@ i64 count_nonzero(const Operand& in) {
 }
 
 void nonzero(const Operand& in, std::span<const Operand> out) {
-  if (in.layout->size == 0 || out[0].layout->size == 0) return;
-  const Plan plan = row_major_plan(*in.layout);
-  const Rows cut(plan);
-  const int ndim = plan.ndim();
-  std::vector<i64> before(cut.chunks + 1, 0);  // non-zero elements before each chunk
-  std::vector<char*> columns;
-  for (const Operand& column : out) columns.push_back(column.data);
-  dispatch(in.dtype, [&](auto example) {
+  const i64 size = in.layout->size, all = out[0].layout->size;
+  if (size == 0 || all == 0) return;
+  const Dims& shape = in.layout->shape;
+  const int ndim = static_cast<int>(out.size());
+  Array truths;
+  const char* data = in.data;
+  DType dtype = in.dtype;
+  if (!in.layout->is_contiguous() ||
+      reinterpret_cast<std::uintptr_t>(data) % std::min(itemsize(dtype), 8) != 0) {
+    truths.dtype = dtype = DType::bool_;
+    truths.layout = Layout::contiguous(shape);
+    truths.storage = allocate(truths.nbytes());
+    copy(in, truths);
+    data = truths.data();
+  }
+  const i64 chunks = (size + chunk_elements - 1) / chunk_elements;
+  const bool alone = chunks == 1 || thread_count() == 1;
+  i64 next = 0;             // where one thread goes on
+  std::vector<i64> before;  // non-zero elements before each chunk
+  dispatch(dtype, [&](auto example) {
     using T = decltype(example);
     constexpr i64 bytes = sizeof(T);
-    const i64 step = plan.stride[0][ndim - 1] * bytes;
-    if (cut.chunks > 1) {
-      parallel_for(cut.chunks, in.layout->size * bytes, [&](i64 chunk) {
-        i64 count = 0;
-        walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
-          const char* p = in.data + at[0] * bytes + first * step;
-          for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0) * bytes) {
-            count += count_row<T>(p, step, last - first);
-          }
-        });
-        before[chunk + 1] = count;
+    if (!alone) {
+      before.assign(chunks + 1, 0);
+      parallel_for(chunks, size * bytes, [&](i64 chunk) {
+        const i64 first = chunk * chunk_elements, n = std::min(chunk_elements, size - first);
+        before[chunk + 1] = count_row<T>(data + first * bytes, bytes, n);
       });
+      add_up(before, all);
     }
-    add_up(before, out[0].layout->size);
-    const i64 work = in.layout->size * bytes + out[0].layout->size * 8 * ndim;
-    parallel_for(cut.chunks, work, [&](i64 chunk) {
-      constexpr i64 block = 1024;
-      std::uint16_t positions[block + 8];
-      i64 at_column = before[chunk];
-      const i64 end = before[chunk + 1];
-      const i64 first_row = chunk / cut.pieces * cut.rows_per_chunk;
+    const i64 result = all * 8 * ndim;
+    // One thread takes as long where results stay in the caches, or less.
+    const bool streamed = !alone && goes_past_caches(result, result);
+    const auto find = [&](i64 chunk) {
+      constexpr i64 at_once = 8, places = (places_at_once + at_once) * 8;
+      alignas(line_bytes) char truth[places_at_once];
+      std::vector<Leaving<places>> leaving;
+      leaving.reserve(streamed ? ndim : 0);
+      for (int d = 0; streamed && d < ndim; ++d)
+        leaving.emplace_back(out[d].data + before[chunk] * 8);
+      i64 at_column = alone ? next : before[chunk];
+      const i64 end = alone ? all : before[chunk + 1];
+      const i64 last = std::min(size, (chunk + 1) * chunk_elements);
+      const auto place = [&](int d) {
+        return streamed ? leaving[d].place() : out[d].data + at_column * 8;
+      };
       Dims index(ndim);
-      i64 rest = first_row;
-      for (int d = ndim - 2; d >= 0; --d) {
-        index[d] = rest % plan.size[d];
-        rest /= plan.size[d];
-      }
-      walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
-        const char* p = in.data + at[0] * bytes;
-        for (i64 r = 0; r < rows; ++r, p += row_stride(plan, 0) * bytes) {
-          for (i64 j = first; j < last; j += block) {
-            const i64 n = std::min(block, last - j);
-            if (sizeof(T) == 1 && ndim == 1 && step == 1) {
-              char* to = columns[0] + at_column * 8;
-              at_column += kernels().positions[1](p + j, n, j, to, end - at_column);
-              continue;
-            }
-            const i64 found =
-                std::min(end - at_column, positions_in_row<T>(p + j * step, step, n, positions));
-            for (int d = 0; d + 1 < ndim; ++d) {
-              for (i64 k = 0; k < found; ++k) store(columns[d] + (at_column + k) * 8, index[d]);
-            }
-            char* last_column = columns[ndim - 1] + at_column * 8;
-            for (i64 k = 0; k < found; ++k) store<i64>(last_column + k * 8, j + positions[k]);
-            at_column += found;
-          }
-          for (int d = ndim - 2; d >= 0; --d) {
-            if (++index[d] < plan.size[d] || d == 0) break;
-            index[d] = 0;
+      for (i64 i = chunk * chunk_elements, n; i < last; i += n) {
+        unravel(i, shape, index);
+        // Of long rows at most one at a time, whose elements differ in their last index alone.
+        const i64 row = ndim > 1 ? shape[ndim - 1] : size, left = end - at_column;
+        const bool one_row = ndim == 1 || row >= short_row;
+        n = std::min(places_at_once, last - i);
+        if (one_row) n = std::min(n, row - index[ndim - 1]);
+        const char* m = data + i * bytes;
+        if (!std::is_same_v<T, bool>) {
+          constexpr int boolean = static_cast<int>(DType::bool_);
+          const void* const from = m;
+          kernels().cast[static_cast<int>(dtype)][boolean](&from, truth, n);
+          m = truth;
+        }
+        i64 found;
+        if (one_row) {
+          const i64 room = streamed && left >= n ? n + at_once : left;
+          found = kernels().positions[1](m, n, index[ndim - 1], place(ndim - 1), room);
+          for (int d = 0; d + 1 < ndim; ++d) repeat_item(place(d), index[d], found);
+        } else {
+          std::uint16_t positions[places_at_once + at_once];
+          found = std::min(left, kernels().positions[0](m, n, 0, positions, n + at_once));
+          std::uint32_t at[places_at_once];
+          for (i64 k = 0; k < found; ++k) at[k] = positions[k];
+          for (int d = ndim - 1; d >= 0; --d) {
+            indices_along(at, found, index[d], d == 0 ? size : shape[d], place(d));
           }
         }
-      });
+        for (auto& column : leaving) column.add(found * 8);
+        at_column += found;
+      }
+      for (auto& column : leaving) column.finish();
+      if (alone) next = at_column;
+      if (alone && chunk + 1 < chunks) return;
       // Positions are used as they are: what is missing is one, too.
-      for (char* column : columns) std::memset(column + at_column * 8, 0, (end - at_column) * 8);
-    });
+      for (const Operand& column : out) {
+        std::memset(column.data + at_column * 8, 0, (end - at_column) * 8);
+      }
+    };
+    if (!alone) return parallel_for(chunks, size * bytes + result, find);
+    for (i64 chunk = 0; chunk < chunks; ++chunk) find(chunk);
   });
 }
 

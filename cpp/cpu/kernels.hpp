@@ -160,6 +160,11 @@ inline constexpr std::int64_t short_dots_bytes = 160;  // of rows that are read 
 using PositionsKernel = std::int64_t (*)(const char* p, std::int64_t n, std::int64_t base,
                                          void* out, std::int64_t room);
 
+// Writes those of n contiguous items whose bytes at `mask` are not zero, but no more than the first
+// `room`; so many may be written even where there are fewer. Returns how many there are.
+using CompressKernel = std::int64_t (*)(const char* mask, std::int64_t n, const char* in, char* out,
+                                        std::int64_t room);
+
 // Whether one of `count` contiguous indices is not in [-n, n), or [0, n) if unsigned.
 using BoundsKernel = bool (*)(const char* index, std::int64_t count, std::int64_t n);
 
@@ -192,6 +197,7 @@ struct KernelTable {
   PartitionKernel partition[4] = {};   // of 32 and 64 bits, none at the baseline
   bool buckets_even_items = false;     // of 64 bits that lie evenly, rather than cut them
   PositionsKernel positions[2] = {};   // of 16 and of 64 bits
+  CompressKernel compress[5] = {};     // by item class; none where it takes as long one by one
   BoundsKernel any_out_of_bounds[dtype_count] = {};  // of integer dtypes
   MatmulKernel matmul[dtype_count] = {};
   bool multiplies_large = false;  // those kernels, floating matrices of any size, as fast as any

@@ -1,14 +1,16 @@
 // Where bytes are not zero, compiled per instruction set: 64 bytes become the bits of a word, and
-// every eight of its bits a vector of positions. And whether indices are in bounds.
+// every eight of its bits a vector of positions, or those of a vector the items that they choose.
+// And whether indices are in bounds.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <type_traits>
 
-#include "../simd/vec.hpp"
+#include "../simd/in_front.hpp"
 
 #include "../kernels.hpp"
+#include "../prefetch.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -91,7 +93,11 @@ ARRAYX_HD i64 count_of(u64 bits) {
 }
 
 // A word with no more ones than this is taken bit by bit.
+#if defined(__AVX512F__)
+constexpr int few_ones = 2;
+#else
 constexpr int few_ones = 6;
+#endif
 
 // Writes `at` plus the place of each one among the bits, as far as there is room; returns where the
 // next goes.
@@ -109,6 +115,13 @@ ARRAYX_HD P* write_byte(u64 bits, i64 at, P* to, P* end) {
   typedef P Piece __attribute__((vector_size(16)));
   constexpr int width = 16 / sizeof(P);
   if (end - to < 8) return write_few(bits, at, to, end);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(P) == 8) {
+    const Vec<u64, 8> first(Vec<u64, 8>::native{0, 1, 2, 3, 4, 5, 6, 7});
+    in_front(static_cast<unsigned>(bits), first + Vec<u64, 8>(static_cast<u64>(at))).store(to);
+    return to + std::popcount(bits);
+  }
+#endif
   const P* places = ones_of_byte<P>.places[bits].data();
   ARRAYX_UNROLL
   for (int k = 0; k < 8; k += width) {
@@ -149,6 +162,69 @@ i64 positions(const char* p, i64 n, i64 base, void* out, i64 room) {
   return to - static_cast<P*>(out);
 }
 
+#if defined(__AVX2__)
+// `lanes` items of so many bytes, and those of them whose bits are set, in front of as many.
+template <int bytes>
+struct Chosen {
+  using T = typename ops::ints_of_width<(bytes < 16 ? bytes : 8)>::u;
+  static constexpr int of_item = bytes / int(sizeof(T));  // lanes
+  static constexpr int width = bytes <= 2 ? 8 : ops::vector_bytes / int(sizeof(T));
+  static constexpr int lanes = width / of_item;
+  using V = Vec<T, width>;
+  ARRAYX_HD static void put(V x, unsigned mask, char* out) {
+    if constexpr (of_item == 2) mask = _pdep_u32(mask, 0x55) * 3;
+    in_front(mask, x).store(out);
+  }
+};
+
+template <int bytes>
+i64 compress(const char* mask, i64 n, const char* in, char* out, i64 room) {
+  using Part = Chosen<bytes>;
+  constexpr int lanes = Part::lanes;
+  constexpr u64 all = (u64{1} << lanes) - 1;
+  char* to = out;
+  char* const end = out + room * bytes;
+  const auto few = [&](u64 bits, i64 i) {
+    for (; bits != 0 && to < end; bits &= bits - 1, to += bytes) {
+      std::memcpy(to, in + (i + std::countr_zero(bits)) * bytes, bytes);
+    }
+  };
+  i64 i = 0;
+  for (; i + 64 <= n; i += 64) {
+    const u64 bits = nonzero_of_64(mask + i);
+    if (bits == 0) continue;
+    if (end - to < 64 * bytes) {
+      few(bits, i);
+      continue;
+    }
+    const char* const from = in + i * bytes;
+    if (bits == ~u64{0}) {
+      std::memcpy(to, from, 64 * bytes);
+      to += 64 * bytes;
+      continue;
+    }
+    fetch<32 * bytes>(to + 64 * bytes);
+    if constexpr (bytes > 1) fetch_page_after<64 * bytes>(from);
+    // Several are read before any is written, as in partition().
+    constexpr int together = 4;
+    ARRAYX_UNROLL
+    for (int k = 0; k < 64; k += together * lanes) {
+      typename Part::V x[together];
+      ARRAYX_UNROLL
+      for (int j = 0; j < together; ++j) x[j] = Part::V::load(from + (k + j * lanes) * bytes);
+      ARRAYX_UNROLL
+      for (int j = 0; j < together; ++j) {
+        const u64 part = bits >> (k + j * lanes) & all;
+        Part::put(x[j], static_cast<unsigned>(part), to);
+        to += std::popcount(part) * bytes;
+      }
+    }
+  }
+  for (; i < n; ++i) few(mask[i] != 0, i);
+  return (to - out) / bytes;
+}
+#endif
+
 // By signs, since the baseline's vectors cannot compare 64 bits.
 template <class I>
 bool any_out_of_bounds(const char* index, i64 count, i64 n) {
@@ -180,6 +256,13 @@ bool any_out_of_bounds(const char* index, i64 count, i64 n) {
 void fill_indexing(KernelTable& table) {
   table.positions[0] = positions<u16>;
   table.positions[1] = positions<i64>;
+#if defined(__AVX2__)
+  table.compress[0] = compress<1>;
+  table.compress[1] = compress<2>;
+  table.compress[2] = compress<4>;
+  table.compress[3] = compress<8>;
+  table.compress[4] = compress<16>;
+#endif
   const auto put = [&table](DType d, BoundsKernel f) {
     table.any_out_of_bounds[static_cast<int>(d)] = f;
   };

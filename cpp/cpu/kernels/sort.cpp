@@ -3,14 +3,13 @@
 // number of keys alone, so nothing waits for a branch that went the other way; nor does the cut of
 // a long line at a pivot.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
-#include "../simd/vec.hpp"
+#include "../simd/in_front.hpp"
 
 #include "../kernels.hpp"
 
@@ -473,7 +472,7 @@ void short_sort(const void* in, void* out, std::int64_t n) {
 // ---- two parts of a line ------------------------------------------------------------------------
 
 #if defined(__AVX2__)
-// One vector of keys: which are below a pivot, a bit each, and those with their bits set in front.
+// One vector of keys: which are below a pivot, a bit each.
 #if defined(__AVX512F__)
 template <class K>
 struct Cut {
@@ -489,30 +488,8 @@ struct Cut {
     if constexpr (wide) return _mm512_cmplt_epu64_mask(v, pivot);
     return _mm512_cmplt_epu32_mask(v, pivot);
   }
-  static KeyVec<K> in_front(unsigned mask, KeyVec<K> x) {
-    const auto v = std::bit_cast<__m512i>(x.v);
-    return KeyVec<K>(std::bit_cast<typename KeyVec<K>::native>(
-        wide ? _mm512_maskz_compress_epi64(static_cast<__mmask8>(mask), v)
-             : _mm512_maskz_compress_epi32(static_cast<__mmask16>(mask), v)));
-  }
 };
 #else
-// For each mask of `lanes` bits, one for `part` words, the numbers of the words of its set bits,
-// one after the other, as bytes.
-template <unsigned lanes, unsigned part = 8 / lanes>
-inline constexpr auto set_words = [] {
-  std::array<std::uint64_t, 1U << lanes> words{};
-  for (unsigned mask = 0; mask < words.size(); ++mask) {
-    unsigned shift = 0;
-    for (unsigned word = 0; word < lanes * part; ++word) {
-      if ((mask >> word / part & 1) == 0) continue;
-      words[mask] |= std::uint64_t{word} << shift;
-      shift += 8;
-    }
-  }
-  return words;
-}();
-
 template <class K>
 struct Cut {
   static constexpr int lanes = 32 / sizeof(K);
@@ -526,12 +503,6 @@ struct Cut {
     } else {
       return static_cast<unsigned>(_mm256_movemask_ps(std::bit_cast<__m256>(mask.v)));
     }
-  }
-  static KeyVec<K> in_front(unsigned mask, KeyVec<K> x) {
-    const __m128i lanes_of_mask = _mm_cvtsi64_si128(static_cast<i64>(set_words<lanes>[mask]));
-    const __m256i v = _mm256_permutevar8x32_epi32(std::bit_cast<__m256i>(x.v),
-                                                  _mm256_cvtepu8_epi32(lanes_of_mask));
-    return KeyVec<K>(std::bit_cast<typename KeyVec<K>::native>(v));
   }
 };
 #endif
@@ -550,8 +521,8 @@ std::int64_t partition(const void* in, void* less, void* others, std::int64_t n,
   const auto put = [&](V x) {
     const unsigned mask = cut.below(x);
     const i64 count = std::popcount(mask);
-    cut.in_front(mask, x).store(low);
-    cut.in_front(mask ^ all, x).store(high);
+    in_front(mask, x).store(low);
+    in_front(mask ^ all, x).store(high);
     low += count * size;
     high += (lanes - count) * size;
     // Stores do not make the processor fetch what lies ahead; without this a cut takes twice as
@@ -574,8 +545,8 @@ std::int64_t partition(const void* in, void* less, void* others, std::int64_t n,
     const V x = V::load_first(from, rest);
     const unsigned valid = (1U << rest) - 1, mask = cut.below(x) & valid;
     const int count = std::popcount(mask);
-    cut.in_front(mask, x).store_first(low, count);
-    cut.in_front(valid ^ mask, x).store_first(high, rest - count);
+    in_front(mask, x).store_first(low, count);
+    in_front(valid ^ mask, x).store_first(high, rest - count);
     low += count * size;
   }
   return (low - static_cast<char*>(less)) / size;

@@ -620,7 +620,7 @@ ARRAYX_HD Vec<T, N> permuted(Vec<T, N> x, Vec<typename ints_of_width<sizeof(T)>:
   if constexpr (sizeof(T) == 8) {  // each as a pair of lanes of half the width
     at = _mm256_slli_epi64(at, 1);
     at = _mm256_add_epi64(_mm256_or_si256(at, _mm256_slli_epi64(at, 32)),
-                          _mm256_set1_epi64x(std::int64_t{1} << 32));
+                          _mm256_set1_epi64x(1LL << 32));
   }
   const __m256i from = __builtin_bit_cast(__m256i, x.v);
   return Vec<T, N>(__builtin_bit_cast(native, _mm256_permutevar8x32_epi32(from, at)));
