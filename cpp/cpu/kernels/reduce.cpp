@@ -645,7 +645,9 @@ struct Columns {
 
   // Whether the squares of what is added go to a second plane, `plane` accumulators behind.
   static constexpr bool squares = ops::same_type_v<Op, SumDeviations>;
-  static constexpr int64_t widest = squares ? most_columns / 2 : most_columns;
+  static constexpr int64_t widest = !squares                ? most_columns
+                                    : sizeof(A) > sizeof(T) ? most_columns / 4
+                                                            : most_columns / 2;
   static constexpr int64_t most_levels = 14;  // of max_column_length
 
   // How far ahead lines of a few rows that are read side by side are asked for, and of many.
@@ -733,16 +735,23 @@ struct Columns {
     if constexpr (squares) store(square, out + plane);
   }
 
+  // Where it turns, what is asked for at the end of the rows stands in those that are read next,
+  // `next` bytes further.
+  template <bool turns = false>
   static void accumulate(const char* in, int64_t stride, int64_t count, int64_t width,
-                         const A* center, A* out, int64_t plane, bool go_on, int64_t ahead = 0) {
+                         const A* center, A* out, int64_t plane, bool go_on, int64_t ahead = 0,
+                         int64_t next = 0) {
     int64_t j = 0;
+    const int64_t turn = width - ahead / int64_t(sizeof(T));
+    const int64_t beyond = ahead - width * int64_t(sizeof(T)) + next;
     const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
     if constexpr (vector) {
       constexpr int W = ops::vector_bytes / int(sizeof(A));
       using V = Vec<A, W>;
       constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 && !squares ? 2 : 1);
       for (; j + K * W <= width; j += K * W) {
-        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, ahead);
+        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on,
+                     !turns || j < turn ? ahead : beyond);
       }
       for (; j + W <= width; j += W) {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, 0);
@@ -877,9 +886,10 @@ struct Columns {
         for (int64_t r = 0; r < live; ++r) {
           const int64_t rounds = full + (r < rest) - i;
           if (rounds <= 0) break;
-          accumulate(in + (i * P + r) * row_stride, P * row_stride,
-                     rounds < together ? rounds : together, width, center, lanes + r * width, plane,
-                     i > 0, columns_ahead);
+          accumulate<true>(in + (i * P + r) * row_stride, P * row_stride,
+                           rounds < together ? rounds : together, width, center, lanes + r * width,
+                           plane, i > 0, columns_ahead,
+                           (r + 1 < live ? 1 : together * P - r) * row_stride);
         }
       }
     }
@@ -1015,8 +1025,11 @@ struct Columns {
     // Rows that are read together are far from each other: hardware fetches ahead of streams that
     // are not in the same pages.
     const int64_t part = n / together;
+    const bool gaps = row_stride != width * int64_t(sizeof(T));
+    const auto add = gaps ? accumulate<true> : accumulate<false>;
     for (int64_t i = 0; i < part; ++i) {
-      accumulate(in + i * row_stride, part * row_stride, together, width, center, out, 0, i > 0);
+      add(in + i * row_stride, part * row_stride, together, width, center, out, 0, i > 0,
+          gaps ? columns_ahead : 0, row_stride);
     }
     for (int64_t i = part * together; i < n; ++i) {
       accumulate(in + i * row_stride, 0, 1, width, center, out, 0, i > 0);
