@@ -213,10 +213,10 @@ struct Arg {
       const bool room = r + count <= with_room;
       Nan nan;
       const Found found = fold<W>(
-          [&](int k) __attribute__((always_inline)) {
+          [&](int k) ARRAYX_INLINE_ROW {
             const char* p = in + (r + (k < count ? k : count - 1)) * row_stride;
             return fold<Q>(
-                [&](int q) __attribute__((always_inline)) {
+                [&](int q) ARRAYX_INLINE_ROW {
                   const char* at = p + q * int64_t(sizeof(V));
                   V x = least;
                   if (q < full) {
@@ -243,8 +243,9 @@ struct Arg {
   static void rows(const char* in, int64_t row_stride, int64_t rows, int64_t n, int64_t* out) {
     if (n <= most_short && 2 * rows >= W) {
       if (n <= W) return short_rows<1>(in, row_stride, rows, n, out);
+      constexpr int most = most_short <= 2 * W ? 2 : 4;
       if (n <= 2 * W) return short_rows<2>(in, row_stride, rows, n, out);
-      return short_rows<4>(in, row_stride, rows, n, out);
+      return short_rows<most>(in, row_stride, rows, n, out);
     }
     const auto best = asks_for_pages ? row<true> : row<false>;
     for (int64_t r = 0; r < rows; ++r) out[r] = best(in + r * row_stride, n);

@@ -316,7 +316,7 @@ struct Rows {
     const int64_t with_room = rows_with_room(rows, row_stride, beyond);
     const auto group = [&](int64_t first, auto inside) {
       return fold_rows<G>(
-          [&](int k) __attribute__((always_inline)) {
+          [&](int k) ARRAYX_INLINE_ROW {
             int64_t r = first + k;
             if (!inside && r >= rows) r = rows - 1;
             const char* p = in + r * row_stride;
@@ -359,7 +359,7 @@ struct Rows {
     const int64_t last = rows * n - W - (W - of_vector) * n;
     int64_t r = 0;
     for (; r * n <= last && (!centers || r + 2 * W <= rows); r += W) {
-      const auto vector = [&](int k) __attribute__((always_inline)) {
+      const auto vector = [&](int k) ARRAYX_INLINE_ROW {
         const int64_t first = r + k * of_vector;
         const V x = permuted(load_as<T, A, W>(at(in, first * n)), from);
         V c(A(0));

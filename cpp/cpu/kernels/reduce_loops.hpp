@@ -122,6 +122,14 @@ constexpr int64_t rows_with_room(int64_t rows, int64_t row_stride, int64_t beyon
   return rows > without ? rows - without : 0;
 }
 
+// For functions of a row that are folded: called, they pass vectors through memory, and rows take
+// twice as long. The baseline stays as small as it is.
+#if defined(__AVX2__)
+#define ARRAYX_INLINE_ROW __attribute__((always_inline))
+#else
+#define ARRAYX_INLINE_ROW
+#endif
+
 // Count vectors row(first), row(first + 1) …, each combined by halves until W / Count lanes are
 // left of it, which stand next to each other in the result. Or groups of Lanes of each are combined
 // so, until Lanes / Count are left.
