@@ -116,13 +116,14 @@ def masks(scale: Scale) -> Iterator[Case]:
             "x[m]",
             {"x": Operand(square, dtype), "m": Operand(square, "bool", "mask", high=0.5)},
         )
-    yield Case(
-        "indexing",
-        "nonzero of 10%",
-        "xp.nonzero(m)",
-        {"m": Operand(square, "bool", "mask", high=0.1)},
-        spelled={"PyTorch": "xp.nonzero(m, as_tuple=True)"},
-    )
+    for shape, density in ((square, 0.1), (square, 0.5), ((scale.large // 16, 3), 0.5)):
+        yield Case(
+            "indexing",
+            f"nonzero of {density:.0%}",
+            "xp.nonzero(m)",
+            {"m": Operand(shape, "bool", "mask", high=density)},
+            spelled={"PyTorch": "xp.nonzero(m, as_tuple=True)"},
+        )
 
 
 def wheres(scale: Scale) -> Iterator[Case]:

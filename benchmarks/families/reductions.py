@@ -190,7 +190,9 @@ def reductions(scale: Scale) -> Iterator[Case]:
     # Several rows of so few columns are in a vector or a pack, which begins anywhere among them.
     for columns in (3, 5):
         for dtype in FLOATING:
-            yield case("reductions", "sum", (n // 16, columns), dtype, 0, tier=USUAL)
+            for axes in (0, 1):
+                yield case("reductions", "sum", (n // 16, columns), dtype, axes, tier=USUAL)
+    yield case("reductions", "max", (n // 16, 3), "float32", 1, tier=USUAL)
     square = (side(scale.cached), side(scale.cached))
     for axes in (0, 1):
         for dtype in FLOATING:
@@ -212,6 +214,7 @@ def argreductions(scale: Scale) -> Iterator[Case]:
                 pairs=False,
             )
     yield from over_views("argreductions", "argmax", "float32", scale.large, USUAL)
+    yield case("argreductions", "argmax", (scale.large // 16, 3), "float32", 1, tier=USUAL)
     for size in (scale.cached, scale.medium):
         for dtype in FLOATING:
             yield case("argreductions", "argmax", (size,), dtype, None, tier=USUAL)
@@ -234,6 +237,10 @@ def deviations(scale: Scale) -> Iterator[Case]:
                     tier=USUAL,
                     spelled=torch_deviation(function, None),
                 )
+    few = (scale.large // 16, 3)
+    yield case(
+        "deviations", "var", few, "float32", 1, tier=USUAL, spelled=torch_deviation("var", 1)
+    )
     yield from over_views("deviations", "var", "float32", scale.large, FULL)
 
 

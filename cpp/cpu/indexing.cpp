@@ -919,12 +919,12 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
     const i64 work = mask.layout->size * (1 + bytes) + out.layout->size * bytes;
     // What is picked here and there of a large array is asked for a block before it is read.
     constexpr i64 far = i64{1} << 20;
-    const bool sparse = mask.layout->size * bytes >= far;
-    const bool fetches = sparse && out.layout->size * 3 < mask.layout->size;
+    const bool large = mask.layout->size * bytes >= far;
+    const bool fetches = large && out.layout->size * 3 < mask.layout->size;
     // Where every other line has something that is picked all are read, a vector at a time.
     const CompressKernel in_front =
         step == 1 && in_step == bytes &&
-                (!sparse || out.layout->size * 128 >= mask.layout->size * bytes)
+                (!large || out.layout->size * 128 >= mask.layout->size * bytes)
             ? kernels().compress[item_class(bytes)]
             : nullptr;
     const i64 result = out.layout->size * bytes;
@@ -1100,7 +1100,7 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
           std::uint32_t at[places_at_once];
           for (i64 k = 0; k < found; ++k) at[k] = positions[k];
           for (int d = ndim - 1; d >= 0; --d) {
-            indices_along(at, found, index[d], d == 0 ? size : shape[d], place(d));
+            indices_along(at, found, index[d], shape[d], place(d));
           }
         }
         for (auto& column : leaving) column.add(found * 8);
