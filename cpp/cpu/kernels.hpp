@@ -153,6 +153,9 @@ struct DotsJob {
   std::int64_t c_row, c_column, m, n, k;
 };
 using DotsKernel = void (*)(const DotsJob& job);
+// c[j] = the sum of b[l] * a[l][j], for k rows of n items that lie next to each other, as those of
+// b and c do.
+using WeightedRowsKernel = DotsKernel;
 inline constexpr std::int64_t short_dots_bytes = 160;  // of rows that are read side by side
 
 // Writes base plus the position of each of the n bytes at p that is not zero, but of no more than
@@ -202,6 +205,7 @@ struct KernelTable {
   MatmulKernel matmul[dtype_count] = {};
   bool multiplies_large = false;  // those kernels, floating matrices of any size, as fast as any
   DotsKernel dots[2] = {};        // of float32 and float64
+  WeightedRowsKernel weighted_rows[2] = {};
   ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
   const FftKernels* fft[2] = {};  // of float32 and float64
   const SmallMatrixKernels* small_matrices[2] = {};

@@ -57,9 +57,9 @@ void add_in_pairs(DType dtype, char* vectors, std::int64_t count, std::int64_t i
 // The vector a @ x, where a has `rows` rows of `depth` numbers and those of x are `x_step` apart.
 // Large matrices of real numbers are cut into pieces for our own threads. Of at most 2^18 numbers,
 // which OpenBLAS takes on one: for more it uses its own, and waits until all of them have run. Long
-// rows, whose pieces are read straight on by our own kernel, which takes four fifths of the time,
-// are cut so that x stays in the first cache, and so is the depth of a transposed matrix, whose
-// narrow panels lie in short runs; the pieces' results are added in pairs.
+// rows are read straight on by our own kernels, which take four fifths of the time: of pieces that
+// are cut so that x, or what the rows of a transposed matrix are added up in, stays in the first
+// cache. The pieces' results are added in pairs.
 template <class Scale>
 void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix& a,
                     std::int64_t rows, std::int64_t depth, const char* x, std::int64_t x_step,
@@ -77,9 +77,12 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
     constexpr std::int64_t size = sizeof(Scale), long_row = 1024, few = 8;
     constexpr std::int64_t piece = 1 << 15, most = 1 << 18;  // numbers
     const DotsKernel dots = kernels().dots[size == 8];
+    const WeightedRowsKernel weighted_rows = kernels().weighted_rows[size == 8];
     if (rows <= 2 * piece / depth) return call(a.data, rows, depth, x, y);
-    const bool straight = !a.transposed && depth * size >= long_row && rows >= few;
-    const std::int64_t height = std::min(rows, a.transposed ? 2048 : std::max(few, piece / depth));
+    const bool straight =
+        (a.transposed ? rows : depth) * size >= long_row && (a.transposed ? depth : rows) >= few;
+    const std::int64_t height =
+        std::min(rows, a.transposed ? (16 << 10) / size : std::max(few, piece / depth));
     const std::int64_t panels = (rows - 1) / height + 1;
     const std::int64_t length =
         a.transposed ? std::min(std::max(depth * panels / 8, piece / height), most / height)
@@ -101,7 +104,10 @@ void vector_product(Blas::Gemv<Scale> gemv, Scale one, Scale zero, const Matrix&
       const std::int64_t first = a.transposed ? at * a.leading + row : row * a.leading + at;
       const std::int64_t here = std::min(height, rows - row), deep = std::min(length, depth - at);
       char* const to = target + (cut * rows + row) * size;
-      if (straight) {
+      if (straight && a.transposed) {
+        weighted_rows(
+            {a.data + first * size, a.leading, x + at * size, 0, to, 0, 1, 1, here, deep});
+      } else if (straight) {
         dots({a.data + first * size, a.leading, x + at * size, 0, to, 1, 1, here, 1, deep});
       } else {
         call(a.data + first * size, here, deep, x + at * size, to);

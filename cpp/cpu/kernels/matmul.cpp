@@ -318,6 +318,75 @@ void rows_of_dots(const DotsJob& job) {
   for (; i < job.m; ++i) long_dots<1, asks>(a + i * job.a_row, 0, b, c + i * job.c_row, 0, job.k);
 }
 
+// f(a constant): n, which is at most Most.
+template <int Most, class F>
+ARRAYX_HD void with_constant(i64 n, F f) {
+  if constexpr (Most > 1) {
+    if (n < Most) return with_constant<Most - 1>(n, f);
+  }
+  f(std::integral_constant<int, Most>{});
+}
+
+// Some rows by a number each, added to c, or its beginning. What stands a page further is asked
+// for, or, at the end of the rows, in those that follow them.
+template <int Rows, bool begins, bool asks, class T>
+ARRAYX_HD void add_weighted(const T* a, i64 a_row, const T* b, T* c, i64 n) {
+  constexpr int N = ops::vector_bytes / sizeof(T), K = 4;
+  constexpr i64 page = page_bytes / i64{sizeof(T)};
+  using V = Vec<T, N>;
+  V weight[Rows];
+#pragma GCC unroll 4
+  for (int r = 0; r < Rows; ++r) weight[r] = V(b[r]);
+  i64 j = 0;
+  for (; j + K * N <= n; j += K * N) {
+    const i64 ahead = j + page < n ? page : page + Rows * a_row - n;
+    V sum[K];
+#pragma GCC unroll 4
+    for (int q = 0; q < K; ++q) sum[q] = begins ? V(T(0)) : V::load(c + j + q * N);
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+      const T* const here = a + r * a_row + j;
+      if constexpr (asks) fetch<K * ops::vector_bytes>(reinterpret_cast<const char*>(here + ahead));
+#pragma GCC unroll 4
+      for (int q = 0; q < K; ++q) sum[q] = ops::mul_add(V::load(here + q * N), weight[r], sum[q]);
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < K; ++q) sum[q].store(c + j + q * N);
+  }
+  for (; j < n; j += N) {
+    const int rest = n - j < N ? static_cast<int>(n - j) : N;
+    V sum = begins ? V(T(0)) : V::load_first(c + j, rest);
+#pragma GCC unroll 4
+    for (int r = 0; r < Rows; ++r) {
+      sum = ops::mul_add(V::load_first(a + r * a_row + j, rest), weight[r], sum);
+    }
+    sum.store_first(c + j, rest);
+  }
+}
+
+template <bool asks, class T>
+void weighted_rows(const DotsJob& job) {
+  constexpr int together = 4;
+  const T* const a = static_cast<const T*>(job.a);
+  const T* const b = static_cast<const T*>(job.b);
+  T* const c = static_cast<T*>(job.c);
+  for (i64 l = 0; l < job.k; l += together) {
+    with_constant<together>(job.k - l, [&](auto rows) {
+      constexpr int count = decltype(rows)::value;
+      const T* const first = a + l * job.a_row;
+      if (l == 0) {
+        add_weighted<count, true, asks>(first, job.a_row, b, c, job.n);
+      } else {
+        add_weighted<count, false, asks>(first, job.a_row, b + l, c, job.n);
+      }
+    });
+  }
+}
+template <class T>
+void weighted_rows(const DotsJob& job) {
+  return asks_for_pages ? weighted_rows<true, T>(job) : weighted_rows<false, T>(job);
+}
+
 // Such a sum of a short row.
 template <class T>
 ARRAYX_HD T short_dot(const T* a, const T* b, i64 k) {
@@ -427,15 +496,6 @@ ARRAYX_HD void dots_tile(const T* a, i64 a_row, const T* b, i64 b_row, T* c, i64
   }
 }
 
-// f(a constant): n, which is at most Most.
-template <int Most, class F>
-ARRAYX_HD void with_constant(i64 n, F f) {
-  if constexpr (Most > 1) {
-    if (n < Most) return with_constant<Most - 1>(n, f);
-  }
-  f(std::integral_constant<int, Most>{});
-}
-
 template <class T>
 void dots(const DotsJob& job) {
   constexpr int most_rows = ops::vector_bytes == 64 ? 4 : 2, most_columns = 4;  // all in registers
@@ -488,6 +548,8 @@ void fill_matmul(KernelTable& table) {
   table.multiplies_large = ops::vector_bytes >= 32;  // narrower tiles load more than they add
   table.dots[0] = &dots<f32>;
   table.dots[1] = &dots<f64>;
+  table.weighted_rows[0] = &weighted_rows<f32>;
+  table.weighted_rows[1] = &weighted_rows<f64>;
 }
 
 }  // namespace ARRAYX_ISA
