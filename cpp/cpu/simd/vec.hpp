@@ -463,7 +463,7 @@ ARRAYX_HD To convert(Vec<T, N> x) {
 // stores stalls, and a loop whose accumulators are folded by halves would keep them in memory.
 template <int Half, class T, int N, int... I>
 ARRAYX_HD Vec<T, N / 2> half_of(Vec<T, N> x, [[maybe_unused]] std::integer_sequence<int, I...> is) {
-  using native = typename Vec<T, N / 2>::native;
+  using native [[maybe_unused]] = typename Vec<T, N / 2>::native;
 #if defined(__AVX512F__)
   if constexpr (sizeof(x.v) == 64) {
     const __m512i all = __builtin_bit_cast(__m512i, x.v);
