@@ -182,7 +182,7 @@ class Leaving {
     if (rest >= held_) return;
     const i64 whole = held_ - rest;
     kernels().stream(lines_, to_, whole, nullptr);
-    std::memcpy(lines_, lines_ + whole, rest);
+    std::memmove(lines_, lines_ + whole, rest);
     to_ += whole;
     held_ = rest;
   }
