@@ -468,16 +468,12 @@ bool run_boxes(const Plan& plan, const Operand& in, const Operand& out) {
     return false;
   }
   char* const data[] = {in.data + plan.base[0] * size, out.data + plan.base[1] * size};
-  bool aligned[2];
-  for (int k = 0; k < 2; ++k) {
-    aligned[k] = is_aligned_to(data[k], pack_bytes);
-    const int run = k == 0 ? plan.tile_dim : n - 1;
-    for (int d = 0; d < n; ++d) {
-      aligned[k] &= d == run || plan.stride[k][d] * size % pack_bytes == 0;
-    }
-  }
   Boxing b;
-  if (!box_pays(plan, size) || !choose_boxes(plan, size, aligned[0], aligned[1], b)) return false;
+  if (!box_pays(plan, size) ||
+      !choose_boxes(plan, size, has_aligned_rows(plan, 0, plan.tile_dim, in.data, size),
+                    has_aligned_rows(plan, 1, n - 1, out.data, size), b)) {
+    return false;
+  }
   // Neighbours are at work together along the shorter sides, so that all of a row is.
   int order[box_dims] = {0, 1, 2, 3};
   std::int64_t boxes_along[box_dims];

@@ -5,6 +5,7 @@
 #include "boxes.hpp"
 #include "loop.hpp"
 #include "rows.cuh"
+#include "warps.cuh"
 
 namespace arrayx::cuda {
 
@@ -48,10 +49,12 @@ constexpr std::int64_t tile_bytes_of(bool little) {
 constexpr int bytes_per_thread(bool little) {
   return little ? 64 : 32;
 }
-// Items of one or two bytes that are written at a time; where rows follow each other, a word's.
-constexpr int few_small = 4, word_bytes = 8;
-constexpr std::int64_t least_small_tile_bytes = 512, least_small_side = 25,
-                       least_small_bytes = 1 << 17;
+// Items of one or two bytes: short rows of the output that follow each other are written a word at
+// a time; else tiles are turned in registers, and rows go on along the next ones unless they are
+// long.
+constexpr int word_bytes = 8;
+constexpr std::int64_t least_small_bytes = 1 << 17, least_joined_side = 25;
+constexpr std::int64_t least_turned_side = 16, long_row = 1024, cached_bytes = 20 << 20;
 
 // Dimension 0 of the loop is the one along which the output is fastest, dimension 1 that of the
 // input; a block has one tile of the two. Where dimension 0 is short, the rows of a tile go on
@@ -67,10 +70,23 @@ struct AnyTiles {
   u32 rows0, rows1;        // of dimension 0, and 1, that a block has at once
   int pitch;               // bytes from row to row in shared memory: tile[i0][i1]
   bool crosswise;          // tiles along dimension 1 follow each other
-  // Of small items:
-  int gap;      // more bytes in shared memory where dimension 0 goes on along the next one
-  int before;   // bytes that words of the output may begin before the tile
-  bool joined;  // rows of the output follow each other, and tiles have whole ones
+  int before;              // bytes that words of small items may begin before the tile
+  u32 read0;               // rows of the input that a tile reads, of which it writes side0
+};
+
+// Where a block's tile begins.
+struct Corner {
+  u32 begin0, begin1, outer;
+
+  __device__ __forceinline__ explicit Corner(const AnyTiles& tiles) {
+    const Divisor& first = tiles.crosswise ? tiles.tiles1 : tiles.tiles0;
+    const Divisor& second = tiles.crosswise ? tiles.tiles0 : tiles.tiles1;
+    const u32 by_first = first.divide(blockIdx.x), at_first = blockIdx.x - by_first * first.divisor;
+    outer = second.divide(by_first);
+    const u32 at_second = by_first - outer * second.divisor;
+    begin0 = (tiles.crosswise ? at_second : at_first) * tiles.side0;
+    begin1 = (tiles.crosswise ? at_first : at_second) * tiles.side1;
+  }
 };
 
 // Where the input's row is that belongs to a place along dimension 0.
@@ -91,98 +107,42 @@ struct InputRow {
   }
 };
 
-// Items of small size that are written at a time, from a tile where they lie `pitch` bytes apart.
-template <class M, int W>
-struct SmallItems {
-  using Word = Pack<M, W>;
-  static constexpr int size = int(sizeof(M));
-
-  static __device__ __forceinline__ int lead_of(const char* row) {
-    return int(u32(reinterpret_cast<u64>(row)) % sizeof(Word)) / size;
-  }
-  // Those from `cut` on lie `gap` further.
-  static __device__ __forceinline__ Word gathered(const unsigned char* p, int pitch, int cut,
-                                                  int gap) {
-    Word x;
-#pragma unroll
-    for (int j = 0; j < W; ++j) {
-      x.v[j] = *reinterpret_cast<const M*>(p + j * pitch + (j >= cut ? gap : 0));
-    }
-    return x;
-  }
-  // They are a row's from `place` on, of which not all need be there.
-  static __device__ __forceinline__ void put(char* to, const Word& x, bool whole, int place,
-                                             int length) {
-    if (whole) {
-      *reinterpret_cast<Word*>(to) = x;
-      return;
-    }
-#pragma unroll
-    for (int j = 0; j < W; ++j) {
-      if (place + j >= 0 && place + j < length) reinterpret_cast<M*>(to)[j] = x.v[j];
-    }
-  }
-};
-
-// Rows of the output from a tile of small items. What is taken at a time begins where memory is
-// aligned to it; what it has beyond its row's ends is read, from wherever that is in shared memory,
-// and not written.
-template <class M>
-__device__ __forceinline__ void write_rows(const AnyTiles& tiles, const unsigned char* tile,
-                                           char* out, u32 begin0, u32 size0, u32 size1) {
-  constexpr int W = few_small, size = int(sizeof(M)), batch = 4;
-  using Items = SmallItems<M, W>;
-  u32 i1 = tiles.parts0.divide(threadIdx.x);
-  const int first = int(threadIdx.x - i1 * tiles.parts0.divisor) * W, length = int(size0);
-  if (i1 >= tiles.rows1 || first - (W - 1) >= length) return;
-  const int pitch = tiles.pitch, n0 = int(tiles.size0.divisor);
-  const u32 next = tiles.size0.divide(begin0 + u32(max(first - (W - 1), 0)));
-  const int cut = int((next + 1) * u32(n0) - begin0) - first;
-  const bool whole = first >= W - 1 && first + W <= length;
-  const i64 out_row = tiles.loop.dim[1].stride[1], step = tiles.rows1 * out_row;
-  const unsigned char* p =
-      tile + first * pitch + int(next - tiles.size0.divide(begin0)) * tiles.gap + int(i1) * size;
-  char* to = out + i1 * out_row + first * size;
-#pragma unroll 1
-  while (i1 < size1) {
-    typename Items::Word x[batch];
-#pragma unroll
-    for (int l = 0; l < batch; ++l) {
-      const int lead = Items::lead_of(to + l * step);
-      if (i1 + l * tiles.rows1 < size1) {
-        x[l] = Items::gathered(p - lead * pitch, pitch, cut + lead, tiles.gap);
-      }
-      p += tiles.rows1 * size;
-    }
-#pragma unroll
-    for (int l = 0; l < batch; ++l, i1 += tiles.rows1, to += step) {
-      const int lead = Items::lead_of(to);
-      if (i1 < size1) Items::put(to - lead * size, x[l], whole, first - lead, length);
-    }
-  }
-}
-// The same where they follow each other: they are one.
+// A tile of small items that has whole rows of the output, which follow each other: they are one,
+// written by words. What a word has beyond its ends is read, from wherever that is in shared
+// memory, and not written.
 template <class M>
 __device__ __forceinline__ void write_joined(const AnyTiles& tiles, const unsigned char* tile,
                                              char* out, u32 size0, u32 size1) {
   constexpr int size = int(sizeof(M)), W = word_bytes / size, batch = 16 / W;
-  using Items = SmallItems<M, W>;
+  using Word = Pack<M, W>;
   const int pitch = tiles.pitch, n0 = int(size0), length = int(size0 * size1);
-  const int lead = Items::lead_of(out), words = (lead + length - 1) / W + 1;
-  const int gap = size - n0 * pitch;
+  const int lead = int(u32(reinterpret_cast<u64>(out)) % word_bytes) / size;
+  const int words = (lead + length - 1) / W + 1, gap = size - n0 * pitch;
 #pragma unroll 1
   for (int begin = int(threadIdx.x); begin < words; begin += batch * int(blockDim.x)) {
-    typename Items::Word x[batch];
+    Word x[batch];
 #pragma unroll
     for (int l = 0; l < batch; ++l) {
       const int place = min(begin + l * int(blockDim.x), words - 1) * W - lead;
-      const int row = int(tiles.size0.divide(u32(max(place, 0))));
-      x[l] = Items::gathered(tile + place * pitch + row * gap, pitch, (row + 1) * n0 - place, gap);
+      const int row = int(tiles.size0.divide(u32(max(place, 0)))), cut = (row + 1) * n0 - place;
+      const unsigned char* const p = tile + place * pitch + row * gap;
+#pragma unroll
+      for (int j = 0; j < W; ++j) {
+        x[l].v[j] = *reinterpret_cast<const M*>(p + j * pitch + (j >= cut ? gap : 0));
+      }
     }
 #pragma unroll
     for (int l = 0; l < batch; ++l) {
       const int place = (begin + l * int(blockDim.x)) * W - lead;
-      Items::put(out + place * size, x[l], place >= 0 && place + W <= length, place, length);
+      M* const to = reinterpret_cast<M*>(out) + place;
+      if (place >= 0 && place + W <= length) {
+        *reinterpret_cast<Word*>(to) = x[l];
+        continue;
+      }
+#pragma unroll
+      for (int j = 0; j < W; ++j) {
+        if (place + j >= 0 && place + j < length) to[j] = x[l].v[j];
+      }
     }
   }
 }
@@ -198,13 +158,9 @@ __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads,
   constexpr bool packed = sizeof(P) > sizeof(M);
   extern __shared__ __align__(16) unsigned char tile[];
   const Loop& loop = tiles.loop;
-  const Divisor& first = tiles.crosswise ? tiles.tiles1 : tiles.tiles0;
-  const Divisor& second = tiles.crosswise ? tiles.tiles0 : tiles.tiles1;
-  const u32 by_first = first.divide(blockIdx.x), at_first = blockIdx.x - by_first * first.divisor;
-  u32 outer[] = {second.divide(by_first)};
-  const u32 at_second = by_first - outer[0] * second.divisor;
-  const u32 begin0 = (tiles.crosswise ? at_second : at_first) * tiles.side0;
-  const u32 begin1 = (tiles.crosswise ? at_first : at_second) * tiles.side1;
+  const Corner corner(tiles);
+  const u32 begin0 = corner.begin0, begin1 = corner.begin1;
+  u32 outer[] = {corner.outer};
   const u32 size0 = min(tiles.side0, tiles.length0 - begin0);
   const u32 size1 = min(tiles.side1, loop.dim[1].size.divisor - begin1);
   const i64 step = loop.dim[1].stride[0], out_step = loop.dim[0].stride[1];
@@ -216,14 +172,10 @@ __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads,
     return packed ? int(reinterpret_cast<u64>(row) % pack_bytes) : 0;
   };
   const int lead = size < 4 ? shift_of(InputRow(tiles, in, begin0).data) : 0;
-  const u32 next0 = size < 4 ? tiles.size0.divide(begin0) : 0;
   const auto place_of = [&](u32 i0, const char* row) {
     const int at = int(i0) * tiles.pitch;
-    if constexpr (size < 4) {
-      // Places in packs are kept by the pitch and the gaps.
-      const int gaps = int(tiles.size0.divide(begin0 + i0) - next0);
-      return tiles.before + lead + at + gaps * tiles.gap;
-    }
+    // Places in packs are kept by the pitch.
+    if constexpr (size < 4) return tiles.before + lead + at;
     return packed ? at + ((shift_of(row) - at) & (pack_bytes - 1)) : at;
   };
   {
@@ -249,10 +201,8 @@ __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads,
   }
   __syncthreads();
   if constexpr (size < 4) {
-    char* const out = loop.data[1] + origin[0][1];
     const unsigned char* const first = tile + tiles.before + lead;
-    return tiles.joined ? write_joined<M>(tiles, first, out, size0, size1)
-                        : write_rows<M>(tiles, first, out, begin0, size0, size1);
+    return write_joined<M>(tiles, first, loop.data[1] + origin[0][1], size0, size1);
   }
   u32 i1 = tiles.parts0.divide(threadIdx.x);
   const u32 i0 = threadIdx.x - i1 * tiles.parts0.divisor;
@@ -270,6 +220,175 @@ __global__ void __launch_bounds__(tile_threads, resident_blocks_of(tile_threads,
   }
 }
 
+constexpr int turned_rows = block_threads / 2, turned_row_bytes = 128;
+constexpr int lanes_of_row = turned_row_bytes / pack_bytes;  // threads that read a row
+constexpr int thread_rows = 16;                              // of which a thread turns a word each
+
+// Where a tile lies in shared memory: rows of the input as words, then rows of the output as packs.
+// Neighbouring rows, and threads that turn, are in different banks where rows begin anywhere.
+template <class M>
+struct Turned {
+  static constexpr int size = int(sizeof(M));
+  static constexpr int raw_row = turned_row_bytes / 4 + 1;
+  static constexpr int raw_rows = thread_rows * raw_row + 4 * size;
+  // Of a warp, threads along the words of a row; the others are along rows.
+  static constexpr int lanes = 4 * size;
+  static constexpr int skew = size == 2 ? pack_bytes : 0;  // of every second lot of columns
+  static constexpr int pitch = turned_rows * size + pack_bytes + skew;
+
+  static __device__ __forceinline__ int place_of(int column) {
+    return column * pitch + (column * size / pack_bytes % 2 != 0 ? skew : 0);
+  }
+};
+
+// Tiles of small items, whose rows begin anywhere in both operands. Those of the input are shifted
+// into words as they are read; words are turned in registers, shifted to where the output's rows
+// have words, and written over the tile as rows of the output. Those are cut at sectors, a part of
+// which takes as long to write as several: a tile reads more rows than its own, and writes from the
+// first sector that begins in it to the first one that begins in the next.
+template <class M>
+__global__ void __launch_bounds__(block_threads, resident_blocks_of(block_threads, 6))
+    turn_tiles(const __grid_constant__ AnyTiles tiles) {
+  wait_for_earlier();
+  constexpr int size = int(sizeof(M)), W = 4 / size, N = pack_bytes / size;
+  constexpr int words = thread_rows / W;
+  using T = Turned<M>;
+  constexpr int rows_at_once = block_threads / lanes_of_row, loads = turned_rows / rows_at_once;
+  static_assert(rows_at_once % thread_rows == 0);
+  extern __shared__ __align__(16) unsigned char tile[];
+  const Loop& loop = tiles.loop;
+  const Corner corner(tiles);
+  u32 outer[] = {corner.outer};
+  const u32 begin0 = corner.begin0;
+  const int rows = int(min(tiles.read0, tiles.length0 - begin0));
+  const int columns = int(min(tiles.side1, loop.dim[1].size.divisor - corner.begin1));
+  const i64 out_row = loop.dim[1].stride[1];
+  i64 origin[1][2] = {{i64(corner.begin1) * size, i64(begin0) * size + corner.begin1 * out_row}};
+  if (loop.ndim > 2) locate(loop, 2, outer, origin);
+  const char* const in = loop.data[0] + origin[0][0];
+  char* const out = loop.data[1] + origin[0][1];
+  const int lane = int(threadIdx.x) % warp_size, run = columns * size;
+  {
+    const int first = int(threadIdx.x) / lanes_of_row, part = int(threadIdx.x) % lanes_of_row;
+    u32* const raw = reinterpret_cast<u32*>(tile) + first / thread_rows * T::raw_rows +
+                     first % thread_rows * T::raw_row;
+    InputRow row(tiles, in, begin0 + u32(first));
+    uint4 x[loads];
+    int at[loads];
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      at[l] = part * pack_bytes - int(reinterpret_cast<u64>(row.data) % pack_bytes);
+      if (first + l * rows_at_once >= rows) at[l] = turned_row_bytes;
+      if (at[l] < run) x[l] = *reinterpret_cast<const uint4*>(row.data + at[l]);
+      if (l + 1 < loads) row.step(tiles, rows_at_once);
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      // The row's last pack has no use for the word after it.
+      const u32 after = __shfl_down_sync(whole_warp, x[l].x, 1);
+      const u32 w[] = {x[l].x, x[l].y, x[l].z, x[l].w, after};
+      const int lead = -at[l] & 3, word = (at[l] + lead) / 4;
+      u32* const to = raw + l * (rows_at_once / thread_rows * T::raw_rows) + word;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const u32 shifted = __funnelshift_r(w[j], w[j + 1], lead * 8);
+        if (u32(word + j) * 4 < u32(run)) to[j] = shifted;
+      }
+    }
+  }
+  __syncthreads();
+  {
+    // Column u W + b of rows 16 c on: words c words on of the column, but for its first bytes.
+    constexpr int warps = turned_row_bytes / 4 / T::lanes, over = warp_size / T::lanes;
+    const int warp = int(threadIdx.x) / warp_size;
+    const int u = warp % warps * T::lanes + lane % T::lanes;
+    const int c = warp / warps * over + lane / T::lanes;
+    const bool is_there = u * W < columns && c * thread_rows < rows;
+    u32 turned[W][words], head[W], lead[W];
+#pragma unroll
+    for (int b = 0; b < W; ++b) {
+      lead[b] = u32(reinterpret_cast<u64>(out) + u32(u * W + b) * u32(out_row)) % pack_bytes;
+    }
+    if (is_there) {
+      const u32* const p = reinterpret_cast<const u32*>(tile) + c * T::raw_rows + u;
+      u32 before[W];
+#pragma unroll
+      for (int k = 0; k <= words; ++k) {
+        u32 x[W], y[W];
+#pragma unroll
+        for (int e = 0; e < W; ++e) {
+          x[e] = p[(k * W + e) * T::raw_row +
+                   (k < words ? 0 : T::raw_rows - thread_rows * T::raw_row)];
+        }
+        turn<W>(x, y);
+#pragma unroll
+        for (int b = 0; b < W; ++b) {
+          const u32 shift = lead[b] % 4 * 8;
+          if (k == 0) {
+            head[b] = y[b] << shift;
+          } else {
+            turned[b][k - 1] = __funnelshift_l(before[b], y[b], shift);
+          }
+          before[b] = y[b];
+        }
+      }
+    }
+    __syncthreads();
+    if (is_there) {
+#pragma unroll
+      for (int b = 0; b < W; ++b) {
+        u32* const to =
+            reinterpret_cast<u32*>(tile + T::place_of(u * W + b)) + lead[b] / 4 + c * words;
+        if (c == 0) to[0] = head[b];
+#pragma unroll
+        for (int k = 0; k < words; ++k) to[k + 1] = turned[b][k];
+      }
+    }
+  }
+  __syncthreads();
+  const bool is_first = begin0 == 0, is_last = begin0 + tiles.side0 >= tiles.length0;
+  const int all = rows * size, own = int(tiles.side0) * size;
+  // The bytes of a row of the output that are the tile's, and what is before it in its first pack.
+  struct Own {
+    int lo, hi, lead;
+  };
+  const auto own_of = [&](const char* row) {
+    const int low = int(u32(reinterpret_cast<u64>(row))), cut = -low & (sector_bytes - 1);
+    return Own{is_first ? 0 : cut, is_last ? all : min(all, cut + own), low & (pack_bytes - 1)};
+  };
+  const u32 column0 = tiles.parts0.divide(threadIdx.x);
+  const int part = int(threadIdx.x - column0 * tiles.parts0.divisor), step = int(tiles.rows1);
+  if (int(column0) < step) {
+    char* row = out + column0 * out_row;
+    const i64 row_step = step * out_row;
+#pragma unroll 2
+    for (int column = int(column0); column < columns; column += step) {
+      const Own its = own_of(row);
+      const int start = part * pack_bytes - its.lead;
+      if (start >= its.lo && start + pack_bytes <= its.hi) {
+        *reinterpret_cast<uint4*>(row + start) =
+            *reinterpret_cast<const uint4*>(tile + T::place_of(column) + part * pack_bytes);
+      }
+      row += row_step;
+    }
+  }
+  // Packs of which a row has a part, at its ends: a thread has one of either end of a column.
+  const int column = int(threadIdx.x) / 2;
+  const bool is_end = threadIdx.x % 2 != 0;
+  if (column >= columns || (!is_first && begin0 + u32(rows) < tiles.length0)) return;
+  char* const row = out + column * out_row;
+  const Own its = own_of(row);
+  if (its.hi <= its.lo) return;
+  const int pack = ((is_end ? its.hi - 1 : its.lo) + its.lead) / pack_bytes;
+  const int start = pack * pack_bytes - its.lead;
+  if ((start >= its.lo && start + pack_bytes <= its.hi) || (is_end && start <= its.lo)) return;
+  const Granule granule{start / size, max(0, its.lo - start) / size,
+                        min(pack_bytes, its.hi - start) / size};
+  store_granule(
+      row, granule,
+      *reinterpret_cast<const Pack<M, N>*>(tile + T::place_of(column) + pack * pack_bytes));
+}
+
 // The dimensions of a plan but one.
 Plan without_dim(const Plan& plan, int dropped) {
   Plan rest = plan;
@@ -283,99 +402,124 @@ Plan without_dim(const Plan& plan, int dropped) {
   return rest;
 }
 
-// Where tiles of small items pay: rows of the output that are short, which go on in others. Rows of
-// the input an even number of items apart have items meet in a bank. On an H100 tiles of packs take
-// 1.1 to 2.5 times as long.
-bool small_tiles_pay(bool joined, bool goes_on, std::int64_t n0, std::int64_t stride0) {
-  constexpr std::int64_t very_short = 40, shorter = 100;
-  if (!joined && !goes_on) return false;
-  return stride0 % 4 != 0 || n0 <= very_short || (joined && stride0 % 8 != 0 && n0 <= shorter);
+std::int64_t parts_of_side(std::int64_t n, std::int64_t side) {
+  return (n - 1) / side + 1;
+}
+// The side of as many parts, which are alike.
+std::int64_t even_parts(std::int64_t n, std::int64_t most) {
+  return parts_of_side(n, parts_of_side(n, most));
+}
+
+// A plan as tiles see it: dimension 1 is the last but one.
+struct Tiling {
+  Plan plan;
+  int size;             // of an item
+  std::int64_t n0, n1;  // of dimensions 0, and 1
+  std::int64_t length0, next_stride0 = 0;
+
+  // Dimension 0 goes on along the output's next one where it is shorter than that.
+  Tiling(const Plan& of, int itemsize, std::int64_t long_side)
+      : plan(with_tiled_dims_last(of)), size(itemsize) {
+    const int inner = plan.ndim() - 1;
+    n0 = length0 = plan.size[inner];
+    n1 = plan.size[inner - 1];
+    for (int d = 0; d < inner - 1 && n0 < long_side; ++d) {
+      if (plan.stride[1][d] != n0 * plan.stride[1][inner]) continue;
+      length0 *= plan.size[d];
+      next_stride0 = plan.stride[0][d] * size;
+      plan = without_dim(plan, d);
+      break;
+    }
+  }
+
+  std::int64_t stride(int operand, int dim) const {
+    return plan.stride[operand][plan.ndim() - 1 - dim];
+  }
+
+  // False where they are more than can be counted.
+  bool cut(AnyTiles& tiles, std::int64_t side0, std::int64_t side1, const Operand& in,
+           const Operand& out, std::optional<Scratch>& more) const {
+    const std::int64_t tiles0 = parts_of_side(length0, side0), tiles1 = parts_of_side(n1, side1);
+    std::int64_t count = tiles0 * tiles1;
+    for (int d = 0; d < plan.ndim() - 2; ++d) count *= plan.size[d];
+    if (std::max({length0, n1, count}) > most_counted) return false;
+    const int sizes[] = {size, size};
+    tiles.loop.data[0] = in.data + plan.base[0] * size;
+    tiles.loop.data[1] = out.data + plan.base[1] * size;
+    tiles.loop.count = static_cast<u32>(count);
+    set_dims(tiles.loop, plan, sizes, more);
+    tiles.tiles0 = Divisor(static_cast<u32>(tiles0));
+    tiles.tiles1 = Divisor(static_cast<u32>(tiles1));
+    tiles.side0 = static_cast<u32>(side0);
+    tiles.side1 = static_cast<u32>(side1);
+    tiles.length0 = static_cast<u32>(length0);
+    tiles.size0 = Divisor(static_cast<u32>(n0));
+    tiles.next_stride0 = next_stride0;
+    tiles.crosswise = tiles1 < tiles0;
+    return true;
+  }
+};
+
+// How long a side of a tile of so many items is at most.
+std::int64_t longest_side(std::int64_t items, bool little) {
+  const double side = std::sqrt((little ? 2 : 4) * static_cast<double>(items));
+  return std::min<std::int64_t>(tile_threads, static_cast<std::int64_t>(side));
+}
+
+// Whether tiles of small items pay that have whole rows of the output: short ones, which follow
+// each other. Rows of the input an even number of items apart have items meet in a bank.
+bool joined_tiles_pay(const Tiling& tiling) {
+  constexpr std::int64_t very_short = 40, shorter = 104;
+  const std::int64_t n0 = tiling.n0, apart = tiling.stride(0, 0);
+  if (tiling.length0 != n0 || tiling.stride(1, 1) != n0 ||
+      std::min(n0, tiling.n1) < least_joined_side ||
+      n0 > longest_side(tile_bytes_of(false) / tiling.size, false)) {
+    return false;
+  }
+  if (n0 <= very_short) return true;
+  if (tiling.size == 1) return n0 <= shorter && apart % 4 != 0;
+  return apart % 4 != 0 || (n0 <= shorter && apart % 8 != 0);
 }
 
 // False where they do not pay.
-bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
-  const int size = itemsize(out.dtype);
+bool run_any_tiles(const Tiling& tiling, const Operand& in, const Operand& out, bool is_little) {
+  const int size = tiling.size;
   const bool is_small = size < 4;
-  const std::int64_t bytes_in_all = plan.count() * size;
-  if (plan.kind != LoopKind::transposed || (is_small && bytes_in_all < least_small_bytes)) {
-    return false;
-  }
-  Plan moved = with_tiled_dims_last(plan);
-  const int inner = moved.ndim() - 1;
-  const std::int64_t n0 = moved.size[inner], n1 = moved.size[inner - 1];
-  if (std::min(n0, n1) < (is_small ? least_small_side : least_side) ||
-      (n0 % even_side == 0 && n1 % even_side == 0) ||
-      (is_small && (moved.stride[0][inner - 1] != 1 || moved.stride[1][inner] != 1))) {
-    return false;
-  }
-  const bool is_little = !is_small && bytes_in_all < little_bytes;
+  const std::int64_t n0 = tiling.n0, n1 = tiling.n1, length0 = tiling.length0;
   const std::int64_t items = tile_bytes_of(is_little) / size;
-  const std::int64_t longest = std::min<std::int64_t>(
-      tile_threads,
-      static_cast<std::int64_t>(std::sqrt((is_little ? 2 : 4) * static_cast<double>(items))));
-  std::int64_t length0 = n0, next_stride0 = 0;
-  for (int d = 0; d < inner - 1 && n0 < longest; ++d) {
-    if (moved.stride[1][d] != n0 * moved.stride[1][inner]) continue;
-    length0 *= moved.size[d];
-    next_stride0 = moved.stride[0][d] * size;
-    moved = without_dim(moved, d);
-    break;
-  }
-  if (std::max(length0, n1) > most_counted) return false;
-  const auto parts = [](std::int64_t n, std::int64_t side) { return (n - 1) / side + 1; };
-  const auto side = [&](std::int64_t n, std::int64_t most) { return parts(n, parts(n, most)); };
+  const std::int64_t longest = longest_side(items, is_little);
+  if (std::min(n0, n1) < least_side || (n0 % even_side == 0 && n1 % even_side == 0)) return false;
   const std::int64_t side1 =
-      side(n1, std::min<std::int64_t>(tile_threads, items / side(length0, longest)));
-  const std::int64_t side0 = side(length0, std::min<std::int64_t>(tile_threads, items / side1));
-  if (side0 * side1 * size < (is_small ? least_small_tile_bytes : least_tile_bytes)) return false;
-  const bool joined = length0 == n0 && side0 == n0 && moved.stride[1][moved.ndim() - 2] == n0;
-  if (is_small && !small_tiles_pay(joined, length0 != n0, n0, moved.stride[0].back())) return false;
-  const std::int64_t tiles0 = parts(length0, side0), tiles1 = parts(n1, side1);
-  const int last = moved.ndim() - 1;
-  std::int64_t tiles = tiles0 * tiles1;
-  for (int d = 0; d < last - 1; ++d) tiles *= moved.size[d];
-  if (tiles > most_counted) return false;
+      even_parts(n1, std::min<std::int64_t>(tile_threads, items / even_parts(length0, longest)));
+  const std::int64_t side0 =
+      even_parts(length0, std::min<std::int64_t>(tile_threads, items / side1));
+  if (!is_small && side0 * side1 * size < least_tile_bytes) return false;
   AnyTiles all{};
-  const int sizes[] = {size, size};
-  all.loop.data[0] = in.data + moved.base[0] * size;
-  all.loop.data[1] = out.data + moved.base[1] * size;
-  all.loop.count = static_cast<u32>(tiles);
   std::optional<Scratch> more;
-  set_dims(all.loop, moved, sizes, more);
-  all.tiles0 = Divisor(static_cast<u32>(tiles0));
-  all.tiles1 = Divisor(static_cast<u32>(tiles1));
-  all.side0 = static_cast<u32>(side0);
-  all.side1 = static_cast<u32>(side1);
-  all.length0 = static_cast<u32>(length0);
-  all.size0 = Divisor(static_cast<u32>(n0));
-  all.next_stride0 = next_stride0;
-  all.crosswise = tiles1 < tiles0;
-  const bool packed = size < pack_bytes && moved.stride[0][last - 1] == 1;
-  all.joined = is_small && joined;
+  if (!tiling.cut(all, side0, side1, in, out, more)) return false;
+  const bool packed = size < pack_bytes && tiling.stride(0, 1) == 1;
   const std::int64_t row = side1 * size;
-  all.parts0 = Divisor(static_cast<u32>(is_small ? granules_of(side0, few_small, false) : side0));
+  all.parts0 = Divisor(static_cast<u32>(side0));
   all.parts1 = Divisor(static_cast<u32>(packed ? (row + 2 * pack_bytes - 2) / pack_bytes : side1));
   // Small tiles have small blocks, of which more are at work.
   const std::int64_t wanted = std::max<std::int64_t>(
       side0 * row / bytes_per_thread(is_little),
-      std::max<std::int64_t>(all.joined ? 1 : all.parts0.divisor, all.parts1.divisor));
+      std::max<std::int64_t>(is_small ? 1 : all.parts0.divisor, all.parts1.divisor));
   const auto threads =
       static_cast<u32>(std::min<std::int64_t>(tile_threads, (wanted + 31) / 32 * 32));
   all.rows0 = threads / all.parts1.divisor;
-  all.rows1 = all.joined ? 1 : threads / all.parts0.divisor;
+  all.rows1 = threads / all.parts0.divisor;
   // Rows of packs keep out of each other's, however they begin in them. Neighbours in a column lie
   // in different banks as far as their places in packs allow it.
   const std::int64_t packs = (row - 1) / pack_bytes + 3;
-  const std::int64_t shift = (moved.stride[0][last] * size % pack_bytes + pack_bytes) % pack_bytes;
+  const std::int64_t shift = (tiling.stride(0, 0) * size % pack_bytes + pack_bytes) % pack_bytes;
   all.pitch =
       static_cast<int>(packed ? (packs | (shift == 0)) * pack_bytes + shift : (side1 | 1) * size);
   auto bytes = static_cast<std::size_t>(side0 * all.pitch + 2 * pack_bytes);
   if (is_small) {
-    // Packs keep their places in those of memory. A word reaches beyond the tile at both ends.
-    const std::int64_t step = next_stride0 - n0 * moved.stride[0][last] * size;
-    all.gap = length0 == n0 ? 0 : static_cast<int>((step % pack_bytes + pack_bytes) % pack_bytes);
+    // A word reaches beyond the tile at both ends.
     all.before = (word_bytes * all.pitch / pack_bytes + 1) * pack_bytes;
-    bytes += static_cast<std::size_t>((side0 / n0 + 2) * all.gap + 2 * all.before);
+    bytes += static_cast<std::size_t>(2 * all.before);
   }
   void* arguments[] = {&all};
   const auto run_as = [&](auto item, auto part) {
@@ -397,11 +541,74 @@ bool run_any_tiles(const Plan& plan, const Operand& in, const Operand& out) {
   return true;
 }
 
+// False where they do not pay: sides are short, or rows begin at packs, of both operands or of one
+// where the cache holds all.
+bool run_turned_tiles(const Plan& plan, const Tiling& tiling, const Operand& in,
+                      const Operand& out) {
+  const int size = tiling.size;
+  const bool packs_in = has_aligned_rows(plan, 0, plan.tile_dim, in.data, size);
+  const bool packs_out = has_aligned_rows(plan, 1, plan.ndim() - 1, out.data, size);
+  if (std::min(tiling.n0, tiling.n1) < least_turned_side || (packs_in && packs_out)) return false;
+  if (tiling.length0 == tiling.n0 && (packs_out || (packs_in && size == 2)) &&
+      plan.count() * size < cached_bytes) {
+    return false;
+  }
+  const auto out_begins_at = [&](std::int64_t bytes) {
+    return has_aligned_rows(tiling.plan, 1, tiling.plan.ndim() - 1, out.data, size, bytes);
+  };
+  // As much of a row as its packs hold wherever it begins; whole packs where it begins at one.
+  const std::int64_t run = turned_row_bytes - (packs_in ? 0 : pack_bytes);
+  const std::int64_t each = (packs_in ? pack_bytes : 4) / size;
+  const std::int64_t side1 = (even_parts(tiling.n1, run / size) + each - 1) / each * each;
+  const std::int64_t sector = sector_bytes / size;
+  const std::int64_t own = turned_rows - (out_begins_at(sector_bytes) ? 0 : sector);
+  std::int64_t side0 = tiling.length0;
+  if (side0 > turned_rows) {
+    side0 = std::min(own, (even_parts(side0, own) + sector - 1) / sector * sector);
+  }
+  AnyTiles all{};
+  std::optional<Scratch> more;
+  if (!tiling.cut(all, side0, side1, in, out, more)) return false;
+  const std::int64_t rows = std::min(tiling.length0, side0 + turned_rows - own);
+  all.read0 = static_cast<u32>(rows);
+  all.parts0 =
+      Divisor(static_cast<u32>(granules_of(rows, pack_bytes / size, out_begins_at(pack_bytes))));
+  all.rows1 = block_threads / all.parts0.divisor;
+  void* arguments[] = {&all};
+  const auto run_as = [&](auto item) {
+    using M = decltype(item);
+    using T = Turned<M>;
+    const std::int64_t raw = parts_of_side(rows, thread_rows) * T::raw_rows + 4 / size * T::raw_row;
+    launch(reinterpret_cast<const void*>(&turn_tiles<M>), all.loop.count, arguments,
+           static_cast<std::size_t>(std::max(4 * raw, side1 * T::pitch + T::skew)), "copy");
+  };
+  size == 1 ? run_as(u8{}) : run_as(u16{});
+  return true;
+}
+
+bool run_tiles(const Plan& plan, const Operand& in, const Operand& out) {
+  if (plan.kind != LoopKind::transposed) return false;
+  const int size = itemsize(out.dtype);
+  const std::int64_t bytes = plan.count() * size;
+  if (size >= 4) {
+    const bool is_little = bytes < little_bytes;
+    const Tiling tiling(plan, size, longest_side(tile_bytes_of(is_little) / size, is_little));
+    return run_any_tiles(tiling, in, out, is_little);
+  }
+  if (bytes < least_small_bytes || plan.stride[0][plan.tile_dim] != 1 ||
+      plan.stride[1][plan.ndim() - 1] != 1) {
+    return false;
+  }
+  const Tiling tiling(plan, size, long_row);
+  return joined_tiles_pay(tiling) ? run_any_tiles(tiling, in, out, false)
+                                  : run_turned_tiles(plan, tiling, in, out);
+}
+
 void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operand& out) {
   const Operand* all[] = {&in, &out};
   const Plan plan = plan_of(all, 2);
   if (in.dtype == out.dtype && !in.host_scalar &&
-      (run_boxes(plan, in, out) || run_any_tiles(plan, in, out))) {
+      (run_boxes(plan, in, out) || run_tiles(plan, in, out))) {
     return;
   }
   const LoopOperand loop[] = {{in.data, in.dtype, out.dtype, in.host_scalar},

@@ -474,11 +474,7 @@ struct Runner {
 
   // Whether packs of operand k along dimension d are aligned …
   bool has_aligned_packs(const Plan& plan, int k, int d, int bytes = pack_bytes) const {
-    bool aligned = is_aligned_to(operands[k].data + plan.base[k] * size[k], bytes);
-    for (int e = 0; e < plan.ndim(); ++e) {
-      aligned &= e == d || plan.stride[k][e] * size[k] % bytes == 0;
-    }
-    return aligned;
+    return has_aligned_rows(plan, k, d, operands[k].data, size[k], bytes);
   }
   // … and, along the last one, where the output's are.
   bool is_aligned_as_output(const Plan& plan, int k) const {

@@ -156,6 +156,14 @@ void launch_over(const void* kernel, const Plan& plan, const Operand* const* ope
 inline bool is_aligned_to(const void* p, std::int64_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(bytes) == 0;
 }
+// Whether operand k's rows along dimension d begin at so many bytes each; `data` is the operand's,
+// of items of so many bytes.
+inline bool has_aligned_rows(const Plan& plan, int k, int d, const char* data, int size,
+                             std::int64_t bytes = pack_bytes) {
+  bool aligned = is_aligned_to(data + plan.base[k] * size, bytes);
+  for (int e = 0; e < plan.ndim(); ++e) aligned &= e == d || plan.stride[k][e] * size % bytes == 0;
+  return aligned;
+}
 // Whether a kernel can read elements one by one: they are aligned, complex numbers like their
 // parts.
 inline bool has_aligned_elements(const Operand& a) {
