@@ -1,6 +1,7 @@
 // Reductions over contiguous rows or columns, compiled per instruction set. The association is the
 // one reduce_kernels.hpp states, whatever the vector width.
 #include <algorithm>
+#include <bit>
 
 #include "reduce_loops.hpp"
 
@@ -351,7 +352,7 @@ struct Rows {
     using I = ops::int_t<V>;
     using item = ops::scalar_t<I>;
     constexpr int of_vector = W / N;
-    const I lane = iota<I>(), row = lane >> (N == 2 ? 1 : N == 4 ? 2 : N == 8 ? 3 : 4);
+    const I lane = iota<I>(), row = lane >> std::countr_zero(unsigned{N});
     const I place = lane & I(item(N - 1));
     const auto live = place < I(item(n));
     I from;
