@@ -233,6 +233,11 @@ def test_large_permutations_of_whole_rows(dtype, row):
         expected = np.ascontiguousarray(a.transpose(order))
         result = np.asarray(xp.asarray(xp.permute_dims(x, order), copy=True))
         assert np.array_equal(result, expected), order
+        # Into rows between which something stays.
+        wide = xp.zeros((*expected.shape[:-1], columns + 2), dtype=x.dtype)
+        wide[..., 1:-1] = xp.permute_dims(x, order)
+        assert np.array_equal(np.asarray(wide[..., 1:-1]), expected), order
+        assert not xp.any(wide[..., :: columns + 1]), order
 
 
 @pytest.mark.parametrize("dtype", WIDTHS)
@@ -313,3 +318,12 @@ def test_long_fills_of_complex_numbers_aligned_as_their_parts():
     x[7:19_000] = 2 + 5j
     assert np.all(whole[7:19_000] == 2 + 5j)
     assert np.all(whole[:7] == 1 - 3j) and np.all(whole[19_000:] == 1 - 3j)
+
+
+def test_complex_numbers_that_lie_backwards_into_memory_aligned_as_their_parts():
+    a = counted((300, 9001), "complex128")
+    memory = np.zeros(2 * a.size + 1)
+    whole = memory[1:].view(np.complex128).reshape(a.shape)
+    x = xp.asarray(whole, copy=False, device="cpu")
+    x[...] = xp.asarray(a, device="cpu")[:, ::-1]
+    assert np.array_equal(whole, a[:, ::-1]) and memory[0] == 0

@@ -1046,7 +1046,8 @@ class Strips {
         in_pieces_(pieces_pay()),
         in_strides_(in_bytes(plan_.stride[0], itemsize)),
         out_strides_(in_bytes(plan_.stride[1], itemsize)),
-        grid_(plan_, lengths(), memory_order()) {
+        grid_(plan_, lengths(), memory_order()),
+        box_(box_bytes()) {
     in_strides_.back() = 0;  // where columns begin is listed
   }
 
@@ -1057,30 +1058,24 @@ class Strips {
     const StreamTransposeKernel kernel = kernels().stream_transpose[item_class(itemsize_)];
     const std::int64_t work = 2 * plan_.count() * itemsize_;
     parallel_for((grid_.count + per_chunk - 1) / per_chunk, work, [&](std::int64_t c) {
-      std::int64_t b = c * per_chunk;
-      const std::int64_t end = std::min(grid_.count, b + per_chunk);
-      GridPlace place(plan_, grid_, b);
-      // Those of two strips: a piece's and the next one's, which is often of the same strip.
-      std::int64_t offsets[2][streamed_columns(1) + 2 * line_bytes];
-      std::int64_t listed = -1;
-      int list = 0;
-      const auto columns = [&] {
-        if (place.start[inner_] != listed) {
-          listed = place.start[inner_];
-          list ^= 1;
-          list_columns(listed, place.sizes[inner_], offsets[list]);
-        }
-        return StripColumns{in + place.offset(in_strides_), offsets[list], place.sizes[inner_]};
-      };
+      const std::int64_t first = c * per_chunk, end = std::min(grid_.count, first + per_chunk);
       char* const scratch = in_pieces_ ? thread_scratch<5>(streamed_scratch) : nullptr;
-      StripColumns here = columns();
-      for (; b < end; ++b) {
-        const std::int64_t before = place.start[inner_], rows = place.sizes[tile];
-        const std::int64_t beyond = plan_.size[inner_] - before - here.count;
-        char* const to = out + place.offset(out_strides_);
-        if (b + 1 < end) place.next();
-        const StripColumns next = columns();
-        kernel({here, to, out_strides_[tile], rows, before == 0, beyond, next, scratch});
+      GridPlace place(plan_, grid_, first);
+      Regions regions(*this, in, first, end);
+      Region here = regions.next();
+      for (std::int64_t b = first; b < end;) {
+        const Region next = regions.next();
+        for (std::int64_t i = 0; i < here.pieces; ++i, ++b, place.next()) {
+          const std::int64_t before = place.start[inner_], rows = place.sizes[tile];
+          const std::int64_t width = place.sizes[inner_];
+          const StripColumns columns{in + place.offset(in_strides_), here.columns.offset, width};
+          // Its share of what comes next.
+          const std::int64_t from = next.columns.count * i / here.pieces,
+                             to = next.columns.count * (i + 1) / here.pieces;
+          const StripColumns share{next.columns.in, next.columns.offset + from, to - from};
+          kernel({columns, out + place.offset(out_strides_), out_strides_[tile], rows, before == 0,
+                  plan_.size[inner_] - before - width, share, next.bytes, box_, scratch});
+        }
         here = next;
       }
       kernels().stream_fence();
@@ -1089,17 +1084,19 @@ class Strips {
 
  private:
   static constexpr std::int64_t piece = std::int64_t{1} << 20;  // bytes of a chunk, about
+  static constexpr std::int64_t wide_strip = 64;
   // Whether long pieces are transposed in an L2. A Zen 3 takes half to three quarters of the time
   // so; processors that read many rows side by side as fast as one take half as long again. So does
   // a Zen 3 with items of two bytes, whose squares have 16 rows, where those of two squares share
   // so few sets of the L2 that they drive each other out; strips of other items do worse. A Zen 5
   // reads rows side by side as fast, but takes 0.4 to 0.8 of the time so where rows of the output
-  // do not begin with lines, of which strips make many in parts; of 8 and 16 bytes up to 1.25.
+  // do not begin with lines and items have one or two bytes, or four and the columns share a few
+  // sets of an L1: the lines that two squares of a strip have in common are read twice there.
   bool pieces_pay() const {
-    if (asks_for_pages) {
-      return reads_long_pieces_well && itemsize_ <= 4 && !rows_begin_with_lines();
-    }
-    return itemsize_ != 2 || second_cache_lines(columns_.back()) >= 32;
+    if (!asks_for_pages) return itemsize_ != 2 || second_cache_lines(columns_.back()) >= 32;
+    if (!reads_long_pieces_well || rows_begin_with_lines()) return false;
+    return itemsize_ <= 2 || (itemsize_ == 4 && plan_.size[inner_] > wide_strip + line_bytes / 4 &&
+                              share_few_sets(wide_strip, columns_.back()));
   }
   bool rows_begin_with_lines() const {
     return plan_.stride[1][plan_.tile_dim] * itemsize_ % line_bytes == 0;
@@ -1122,31 +1119,57 @@ class Strips {
     return out;
   }
 
+  // Columns of the output of a strip, rows of the input that are read side by side.
+  std::int64_t strip_columns() const {
+    const std::int64_t columns = plan_.size[inner_], least = line_bytes / itemsize_;
+    const std::int64_t held = second_cache_lines(columns_.back());
+    if (reads_long_pieces_well) {
+      // A Zen 5 takes up to twice as long where one line is written here and there; two beside each
+      // other are enough where long rows are read. Where the output's rows begin anywhere in a
+      // line, those of another line are read as well, and few of them are better.
+      const bool far = plan_.size[plan_.tile_dim] * itemsize_ >= 1024 ||
+                       share_few_sets(wide_strip, columns_.back());
+      const std::int64_t few = rows_begin_with_lines() ? std::max<std::int64_t>(2 * least, 16) : 48;
+      const std::int64_t wide =
+          far && (itemsize_ > 4 || rows_begin_with_lines()) ? few : wide_strip;
+      if (columns <= wide + least) return columns;
+      return columns_.back() == 0 ? wide : std::min(wide, std::max(least, 4 * held));
+    }
+    // Few are read side by side: more than 64 halve the speed, some hosts' with 64 of them, for
+    // caches and prefetchers lose their places; bytes, of which a line has 64, need them.
+    std::int64_t strip = columns;
+    if (columns > wide_strip + least) {
+      strip = std::max<std::int64_t>(least, rows_begin_with_lines() ? 32 : 48);
+    }
+    if (columns_.back() == 0) return strip;
+    // Rows so far apart that they share a few sets of an L2 would drive each other out, and what is
+    // asked for ahead of them: half as many as it holds, or as few as fill a line.
+    return std::min(strip, std::max(least, held / 2 - held / 2 % least));
+  }
+
   Dims lengths() const {
     // Short rows of the output are written whole: bytes go two to four times as fast so.
     const std::int64_t columns = plan_.size[inner_], least = line_bytes / itemsize_;
-    const std::int64_t most = in_pieces_ ? streamed_columns(itemsize_) : most_strip_columns;
+    const std::int64_t most = streamed_columns(itemsize_);
     std::int64_t strip = columns;
     if (in_pieces_ && columns > most + least) {
       const std::int64_t pieces = (columns - 1) / most + 1;  // of about the same length
       strip = ((columns - 1) / pieces / least + 1) * least;
-    } else if (columns > most + least) {
-      // Few rows of the input are read side by side: more than 64 halve the speed, some hosts' with
-      // 64 of them, for caches and prefetchers lose their places; bytes, of which a line has 64,
-      // need them. Where the output's do not begin at lines, those of another line are read as
-      // well.
-      strip = std::max<std::int64_t>(least, rows_begin_with_lines() ? 32 : 48);
-    }
-    if (!in_pieces_ && columns_.back() != 0) {
-      // Rows so far apart that they share a few sets of an L2 would drive each other out, and what
-      // is asked for ahead of them: half as many as it holds, or as few as fill a line.
-      const std::int64_t held = second_cache_lines(columns_.back()) / 2;
-      strip = std::min(strip, std::max(least, held - held % least));
+    } else if (!in_pieces_) {
+      strip = strip_columns();
     }
     Dims length(plan_.ndim(), 1);
     length[inner_] = std::min(strip, columns);
     length[plan_.tile_dim] = std::min(plan_.size[plan_.tile_dim], piece / (strip * itemsize_));
     return length;
+  }
+
+  // How many bytes of each column are asked for before they are read, of long ones in about the
+  // same boxes, or where they are up to twice as long whole.
+  std::int64_t box_bytes() const {
+    const std::int64_t row = grid_.length[plan_.tile_dim] * itemsize_;
+    const std::int64_t boxes = row <= 2 * most_box ? 1 : (row - 1) / most_box + 1;
+    return ((row - 1) / boxes / line_bytes + 1) * line_bytes;
   }
 
   // The order of the input's memory, but for the strips, whose next ones lie where the next of the
@@ -1168,8 +1191,9 @@ class Strips {
     return order;
   }
 
-  // Where `count` columns from `first` on begin, and those beyond that a strip reads.
-  void list_columns(std::int64_t first, std::int64_t count, std::int64_t* offset) const {
+  // Where `count` columns from `first` on begin, and those beyond that a strip may read; how many
+  // they are.
+  std::int64_t list_columns(std::int64_t first, std::int64_t count, std::int64_t* offset) const {
     count = std::min(count + line_bytes / itemsize_, plan_.size[inner_] - first);
     const int last = sizes_.size() - 1;
     Dims index(last + 1);
@@ -1188,7 +1212,61 @@ class Strips {
         index[d] = 0;
       }
     }
+    return count;
   }
+
+  // Pieces one after the other whose columns go on in memory where those before them end.
+  struct Region {
+    StripColumns columns;                // with those that its pieces read beyond their own
+    std::int64_t bytes = 0, pieces = 0;  // of each column that are asked for
+  };
+  // The regions of some pieces.
+  class Regions {
+   public:
+    Regions(const Strips& strips, const char* in, std::int64_t first, std::int64_t end)
+        : strips_(strips), in_(in), left_(end - first), place_(strips.plan_, strips.grid_, first) {}
+
+    // Without pieces behind the last one. The columns of two regions are listed, by turns.
+    Region next() {
+      const int inner = strips_.inner_, tile = strips_.plan_.tile_dim;
+      Region region{{in_, offsets_[list_], 0}};
+      while (left_ > 0) {
+        const char* const at = in_ + place_.offset(strips_.in_strides_);
+        const std::int64_t first = place_.start[inner], width = place_.sizes[inner];
+        const std::int64_t bytes = place_.sizes[tile] * strips_.itemsize_;
+        if (region.pieces > 0 &&
+            (strips_.in_pieces_ || first != listed_ || region.bytes + bytes > strips_.most_box ||
+             at != region.columns.in + region.bytes)) {
+          break;
+        }
+        if (first != listed_) {
+          listed_ = first;
+          list_ ^= 1;
+          all_ = strips_.list_columns(first, width, offsets_[list_]);
+        }
+        if (region.pieces == 0) {
+          const bool at_lines =
+              strips_.rows_begin_with_lines() && width * strips_.itemsize_ % line_bytes == 0;
+          const bool own = strips_.in_pieces_ || at_lines;
+          region.columns = {at, offsets_[list_], own ? width : all_};
+        }
+        region.bytes += bytes;
+        ++region.pieces;
+        --left_;
+        place_.next();
+      }
+      if (region.pieces == 1) region.bytes = std::min(region.bytes, strips_.box_);
+      return region;
+    }
+
+   private:
+    const Strips& strips_;
+    const char* const in_;
+    std::int64_t left_, listed_ = -1, all_ = 0;
+    int list_ = 0;
+    GridPlace place_;
+    std::int64_t offsets_[2][streamed_columns(1) + 2 * line_bytes];
+  };
 
   const Plan plan_;  // with rows joined
   const int inner_, itemsize_;
@@ -1196,7 +1274,77 @@ class Strips {
   const bool in_pieces_;
   Dims in_strides_, out_strides_;  // bytes
   const Grid grid_;
+  const std::int64_t most_box = reads_long_pieces_well ? 1024 : 128, box_;
 };
+
+// Runs f(place, next) for the blocks of a grid of a large copy, on as many threads as it pays for;
+// `next` is the place that follows, or null.
+template <class F>
+void for_each_block(const Plan& plan, const Grid& grid, int itemsize, F&& f) {
+  const std::int64_t bytes = grid.elements_per_block() * itemsize;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, parallel_grain / bytes);
+  const std::int64_t work = 2 * plan.count() * itemsize;
+  parallel_for((grid.count + per_chunk - 1) / per_chunk, work, [&](std::int64_t c) {
+    const std::int64_t first = c * per_chunk, end = std::min(grid.count, first + per_chunk);
+    GridPlace place(plan, grid, first), next(plan, grid, first);
+    for (std::int64_t b = first; b < end; ++b, place.next()) {
+      next.next();
+      f(place, b + 1 < end ? &next : nullptr);
+    }
+    kernels().stream_fence();
+  });
+}
+
+// Rows that follow each other along `near` in the input, and along the last dimension but one in
+// the output: of boxes of both, a few of those are read as one piece, each for a run of its own,
+// while the pieces some further on are asked for.
+void copy_runs(const Plan& plan, const char* in, char* out, int itemsize, int near) {
+  constexpr std::int64_t piece = 4096, ahead = 2, most = 256;
+  const int inner = plan.ndim() - 1, down = inner - 1;
+  const Dims in_strides = in_bytes(plan.stride[0], itemsize);
+  const Dims out_strides = in_bytes(plan.stride[1], itemsize);
+  const std::int64_t row = plan.size[inner] * itemsize;
+  const bool goes_on = out_strides[down] == row;
+  Dims length(plan.ndim(), 1), order;
+  for (int d = 0; d <= inner; ++d) order.push_back(d);
+  length[inner] = plan.size[inner];
+  length[near] = std::min(plan.size[near], std::max<std::int64_t>(1, piece / row));
+  length[down] = std::min(plan.size[down], most);
+  const Grid grid(plan, length, order);
+  for_each_block(plan, grid, itemsize, [&](const GridPlace& place, const GridPlace* next) {
+    alignas(line_bytes) char begun[piece / line_bytes][3 * line_bytes];
+    const char* const from = in + place.offset(in_strides);
+    const char* const then = next ? in + next->offset(in_strides) : nullptr;
+    char* const to = out + place.offset(out_strides);
+    const std::int64_t count = place.sizes[down];
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t left = i + ahead - count;
+      const char* const asked = left < 0 ? from + (i + ahead) * in_strides[down]
+                                : then   ? then + left * in_strides[down]
+                                         : nullptr;
+      kernels().stream_runs({from + i * in_strides[down], in_strides[near],
+                             to + i * out_strides[down], out_strides[near], place.sizes[near], row,
+                             !goes_on || i == 0, !goes_on || i == count - 1, asked, begun[0]});
+    }
+  });
+}
+
+// Long rows that lie backwards in the input.
+void copy_backwards(const Plan& plan, const char* in, char* out, int itemsize) {
+  constexpr std::int64_t most = 1 << 16;  // bytes of a piece
+  const int inner = plan.ndim() - 1;
+  const Dims in_strides = in_bytes(plan.stride[0], itemsize);
+  const Dims out_strides = in_bytes(plan.stride[1], itemsize);
+  Dims length(plan.ndim(), 1), order;
+  for (int d = 0; d <= inner; ++d) order.push_back(d);
+  length[inner] = std::min(plan.size[inner], most / itemsize);
+  const Grid grid(plan, length, order);
+  const StreamBackwardsKernel kernel = kernels().stream_backwards[item_class(itemsize)];
+  for_each_block(plan, grid, itemsize, [&](const GridPlace& place, const GridPlace* next) {
+    kernel(in + place.offset(in_strides), out + place.offset(out_strides), place.sizes[inner],
+           next ? in + next->offset(in_strides) : nullptr);
+  });
+}
 
 // A large copy into rows that are contiguous, past the caches: straight from rows that are
 // contiguous too, or by way of a block in L1. False where it is small or the rows are short.
@@ -1218,6 +1366,10 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   // Boxes of crossed rows are larger, so that few of the lines in which runs end are written twice.
   constexpr std::int64_t block_bytes = 8192, crossed_bytes = 4 * block_bytes;
   const std::int64_t row_bytes = plan.size[inner] * itemsize;
+  if (in_strides[inner] == -itemsize && row_bytes >= 16 * line_bytes) {
+    copy_backwards(plan, in, out, itemsize);
+    return true;
+  }
   const bool straight = in_strides[inner] == itemsize && row_bytes >= 16 * line_bytes;
   // Rows that follow each other in the input but not in the output: boxes of both kinds of
   // neighbours, so that either is met in pieces of several rows.
@@ -1230,17 +1382,17 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
   const bool crossed = in_strides[inner] == itemsize && near < inner - 1 && row_bytes >= 16 &&
                        row_bytes <= block_bytes / 2;
   Dims length(plan.ndim(), 1);
+  if (crossed && row_bytes >= line_bytes && row_bytes <= 2048 && reads_long_pieces_well) {
+    copy_runs(plan, in, out, itemsize, near);
+    return true;
+  }
   if (crossed) {
     order.erase(near);
     order.push_back(near);
     length[inner] = plan.size[inner];
-    // As many bytes as a block, or where the rows go straight that many of each kind. Rows of some
-    // lines that do not end with one are read one by one where that is as fast: fewer lines are
-    // written in parts so.
-    const bool alone =
-        reads_long_pieces_well && row_bytes >= 4 * line_bytes && row_bytes % line_bytes != 0;
+    // As many bytes as a block, or where the rows go straight that many of each kind.
     const std::int64_t rows = (straight ? block_bytes : crossed_bytes) / row_bytes,
-                       read = straight ? rows : std::min<std::int64_t>(alone ? 1 : 8, rows);
+                       read = straight ? rows : std::min<std::int64_t>(8, rows);
     length[near] = std::min(plan.size[near], read);
     length[inner - 1] = std::min(plan.size[inner - 1], straight ? rows : rows / length[near]);
   }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "../ops/config.hpp"
+
 namespace arrayx::cpu {
 
 // Bytes of the last cache, which the processors that share it have together; 32 MiB at most.
@@ -10,6 +12,17 @@ std::int64_t last_cache_bytes();
 
 // Lines of an L2 that `stride` bytes between them let it hold at once.
 std::int64_t second_cache_lines(std::int64_t stride);
+
+// Whether so many rows, a number of bytes apart, lie in so few sets of an L1 that it cannot hold a
+// line of each: where those are a part of its period, or a few bytes more or less.
+ARRAYX_HD bool share_few_sets(std::int64_t rows, std::int64_t apart) {
+  constexpr std::int64_t ways = 8, period = 4096, line = 64;
+  for (std::int64_t part = period; part * rows >= ways * period; part /= 2) {
+    const std::int64_t past = apart & (part - 1), off = past < part - past ? past : part - past;
+    if (rows * part * line > ways * period * (line + off * (rows - 1))) return true;
+  }
+  return false;
+}
 
 // Whether long pieces, one after the other, are read as fast as several side by side: by AMD's
 // processors after Zen 3, as far as a Zen 5 shows.

@@ -50,6 +50,20 @@ using StreamingKernel = void (*)(const void* const* in, void* out, std::int64_t 
 // be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
 // `next`, or null: what is read after it.
 using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes, const void* next);
+// The same of rows of at least a line, each to a run of its own that goes on with the next job.
+// What is read some jobs later lies alike at `next`, which may be null.
+struct StreamRunsJob {
+  const char* in;
+  std::int64_t in_row;
+  char* out;
+  std::int64_t out_row, rows, bytes;
+  bool first, last;  // whether the runs begin or end with these rows
+  const char* next;
+  char* begun;  // three lines for each row: the one that its run has come to, between margins
+};
+using StreamRunsKernel = void (*)(const StreamRunsJob& job);
+// The same of n items that lie backwards, the first one at `in`; so do those of `next`.
+using StreamBackwardsKernel = void (*)(const char* in, char* out, std::int64_t n, const char* next);
 // Columns of a matrix that is transposed: those of a strip, and where they begin.
 struct StripColumns {
   const char* in;
@@ -67,12 +81,14 @@ struct StreamTransposeJob {
   bool first;
   std::int64_t beyond;
   StripColumns next;
+  std::int64_t next_bytes;  // of each of the next columns
+  std::int64_t box;         // bytes of each column after which the next ones are asked for
   char* scratch;  // streamed_scratch bytes, aligned to a line, for long pieces; null for strips
 };
 using StreamTransposeKernel = void (*)(const StreamTransposeJob& job);
 // Columns of a strip, but for those beyond or a line's more of a short row: so many rows of the
 // input are read side by side.
-inline constexpr int most_strip_columns = 64;
+inline constexpr int most_strip_columns = 128;
 // The same of a long piece, and how many rows of them are transposed in an L2 before they are
 // written: 512 bytes are read and up to 1024 written one after the other.
 constexpr int streamed_columns(int itemsize) {
@@ -186,6 +202,8 @@ struct KernelTable {
   RowsKernel (*rows)(Op op, DType dtype, Spacing a, Spacing b, Spacing out) = nullptr;
   CopyKernel copy[5] = {};
   StreamKernel stream = nullptr;
+  StreamRunsKernel stream_runs = nullptr;
+  StreamBackwardsKernel stream_backwards[5] = {};
   void (*stream_fence)() = nullptr;
   StreamTransposeKernel stream_transpose[5] = {};
   ProgressionKernel progression[2] = {};     // to float32, to float64

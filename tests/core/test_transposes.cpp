@@ -1,5 +1,5 @@
-// Both ways of a large transposed copy, of which a machine takes one: strips straight on, and long
-// pieces by way of a scratch.
+// Ways of a large copy of which a machine takes one or none: transposes in strips straight on, and
+// in long pieces by way of a scratch; rows that change places, each to a run of its own.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -18,9 +18,11 @@ char byte_at(std::int64_t i) {
 }
 
 // A matrix of rows × columns items, whose columns lie `apart` items from each other in memory and
-// whose transpose begins `offset` bytes past a line, in strips of `width` columns.
+// whose transpose begins `offset` bytes past a line, in strips of `width` columns, of which `box`
+// bytes are asked for at a time.
 void transpose(int itemsize, std::int64_t rows, std::int64_t columns, std::int64_t width,
                std::int64_t offset, std::int64_t gap, bool in_pieces) {
+  const std::int64_t box = rows % 2 == 0 ? 128 : 1024;
   const std::int64_t apart = rows + 3, row_bytes = (columns + gap) * itemsize;
   std::vector<char> in(apart * columns * itemsize);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = byte_at(static_cast<std::int64_t>(i));
@@ -50,13 +52,71 @@ void transpose(int itemsize, std::int64_t rows, std::int64_t columns, std::int64
     const std::int64_t following = first + width < columns ? first + width : 0;
     kernels().stream_transpose[item_class(itemsize)](
         {here, out + first * itemsize, row_bytes, rows, first == 0, columns - first - here.count,
-         strip(following), in_pieces ? room : nullptr});
+         strip(following), std::min(box, rows * itemsize), box, in_pieces ? room : nullptr});
+  }
+  kernels().stream_fence();
+  CHECK(memory == expected);
+}
+
+// `count` rows of so many bytes of each of `runs` runs, which begin `offset` bytes past a line and
+// lie `gap` bytes further apart than they are long, with or without gaps between their rows.
+void put_runs(std::int64_t runs, std::int64_t count, std::int64_t bytes, std::int64_t offset,
+              std::int64_t gap, bool goes_on) {
+  const std::int64_t row = goes_on ? bytes : bytes + 5, run = count * row + gap;
+  std::vector<char> in(runs * count * bytes);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = byte_at(static_cast<std::int64_t>(i));
+  std::vector<char> memory(runs * run + 4 * line_bytes, 'x');
+  auto* const at_line = reinterpret_cast<char*>(
+      (reinterpret_cast<std::uintptr_t>(memory.data()) + line_bytes - 1) / line_bytes * line_bytes);
+  char* const out = at_line + offset;
+  std::vector<char> expected = memory;
+  std::vector<char> begun((3 * runs + 1) * line_bytes);
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t r = 0; r < runs; ++r) {
+      std::memcpy(expected.data() + (out - memory.data()) + r * run + i * row,
+                  in.data() + (i * runs + r) * bytes, bytes);
+    }
+    kernels().stream_runs({in.data() + i * runs * bytes, bytes, out + i * row, run, runs, bytes,
+                           !goes_on || i == 0, !goes_on || i == count - 1,
+                           i % 2 == 0 ? in.data() : nullptr, begun.data()});
   }
   kernels().stream_fence();
   CHECK(memory == expected);
 }
 
 }  // namespace
+
+TEST(rows_that_change_places_go_to_runs) {
+  for (const std::int64_t bytes : {64, 65, 104, 127, 128, 260, 1000, 2048}) {
+    for (const std::int64_t offset : {0, 1, 24, 63}) {
+      for (const bool goes_on : {true, false}) {
+        put_runs(3, 7, bytes, offset, 0, goes_on);
+        put_runs(5, 1, bytes, offset, 9, goes_on);
+        put_runs(1, 4, bytes, offset, 64, goes_on);
+      }
+    }
+  }
+}
+
+TEST(rows_that_lie_backwards_go_past_the_caches) {
+  for (const int itemsize : {1, 2, 4, 8, 16}) {
+    for (const std::int64_t n : {1, 5, 63, 64, 65, 300, 4096, 4097}) {
+      for (const std::int64_t offset : {0, 8, 48}) {
+        std::vector<char> in(n * itemsize), memory(n * itemsize + 4 * line_bytes, 'x');
+        for (std::size_t i = 0; i < in.size(); ++i) in[i] = byte_at(static_cast<std::int64_t>(i));
+        char* const out = memory.data() + offset;
+        std::vector<char> expected = memory;
+        const char* const last = in.data() + (n - 1) * itemsize;
+        for (std::int64_t i = 0; i < n; ++i) {
+          std::memcpy(expected.data() + offset + i * itemsize, last - i * itemsize, itemsize);
+        }
+        kernels().stream_backwards[item_class(itemsize)](last, out, n, nullptr);
+        kernels().stream_fence();
+        CHECK(memory == expected);
+      }
+    }
+  }
+}
 
 TEST(large_transposes_in_strips_and_in_pieces) {
   for (const int itemsize : {1, 2, 4, 8, 16}) {

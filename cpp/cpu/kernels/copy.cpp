@@ -3,13 +3,13 @@
 #include "../simd/vec.hpp"
 
 #include <cstring>
-#include <numeric>
 #include <utility>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include "../../ops/complex.hpp"
+#include "../caches.hpp"
 #include "../kernels.hpp"
 #include "../prefetch.hpp"
 #include "../simd/compare.hpp"
@@ -375,9 +375,60 @@ struct ListedColumns {
   ARRAYX_HD ListedColumns from(i64 c, i64 bytes = 0) const { return {in + bytes, offset + c}; }
 };
 
-// A square of n × n items.
-template <class T, int n, bool Stream = false, class Columns>
-ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row) {
+template <class T, int n>
+inline constexpr bool by_words =
+    sizeof(T) <= 2 && n * sizeof(T) == ops::vector_bytes && ops::vector_bytes >= 32;
+// A square of small items whose rows are whole registers, read once: words of what several rows
+// have in a column are put aside, of every fourth four columns, or every other four, at a time, and
+// those are transposed. More rows at once would not stay in registers.
+template <class T, bool Stream, class Columns, class Ask>
+ARRAYX_HD void transpose_by_words(Columns in, char* out, i64 out_row, const Ask& ask) {
+  constexpr int words = ops::vector_bytes / 4, of_word = 4 / int(sizeof(T)), of_part = 4 * of_word;
+  using Words = Vec<u32, words>;
+  using Pairs = Vec<u16, 2 * words>;
+  using Row = Vec<T, words * of_word>;
+  constexpr std::make_integer_sequence<int, 2 * words> pairs{};
+  constexpr std::make_integer_sequence<int, words * of_word> row{};
+  alignas(ops::vector_bytes) char aside[of_word][words][ops::vector_bytes];
+  ARRAYX_UNROLL
+  for (int i = 0; i < words; ++i) {
+    if (i * of_word % 8 == 0) ask(8 * ops::vector_bytes / line_bytes);
+    if constexpr (of_word == 2) {
+      const Row x = Row::load(in[2 * i]), y = Row::load(in[2 * i + 1]);
+      interleave_parts<0>(x, y, row).store(aside[0][i]);
+      interleave_parts<1>(x, y, row).store(aside[1][i]);
+    } else {
+      const Row x = Row::load(in[4 * i]), y = Row::load(in[4 * i + 1]);
+      const Row z = Row::load(in[4 * i + 2]), w = Row::load(in[4 * i + 3]);
+      const auto put_aside = [&](Row first, Row second, int part) {
+        const Pairs a = ops::bit_cast<Pairs>(first), b = ops::bit_cast<Pairs>(second);
+        interleave_parts<0>(a, b, pairs).store(aside[part][i]);
+        interleave_parts<1>(a, b, pairs).store(aside[part + 1][i]);
+      };
+      put_aside(interleave_parts<0>(x, y, row), interleave_parts<0>(z, w, row), 0);
+      put_aside(interleave_parts<1>(x, y, row), interleave_parts<1>(z, w, row), 2);
+    }
+  }
+  for (int part = 0; part < of_word; ++part) {
+    Words a[words];
+    ARRAYX_UNROLL
+    for (int i = 0; i < words; ++i) a[i] = Words::load(aside[part][i]);
+    rows_to_columns(a);
+    char* const to = out + 4 * part * out_row;
+    ARRAYX_UNROLL
+    for (int i = 0; i < words; ++i) put<Stream>(a[i], to + (i / 4 * of_part + i % 4) * out_row);
+  }
+}
+
+// Asks for nothing while a square is transposed.
+struct AskForNothing {
+  ARRAYX_HD void operator()(i64) const {}
+};
+
+// A square of n × n items. As many lines as it reads may be asked for meanwhile, by ask(lines).
+template <class T, int n, bool Stream = false, class Columns, class Ask = AskForNothing>
+ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row, const Ask& ask = {}) {
+  if constexpr (!by_words<T, n>) ask(n * n * i64{sizeof(T)} / line_bytes);
   if constexpr (ops::same_type_v<T, Item16> && ops::vector_bytes >= 32) {
     using V = Vec<u64, 4>;
     ARRAYX_UNROLL
@@ -397,6 +448,8 @@ ARRAYX_HD void transpose_square(Columns in, char* out, i64 out_row) {
         put<Stream>(V::load(in[j] + i * 16), out + i * out_row + j * 16);
       }
     }
+  } else if constexpr (by_words<T, n>) {
+    transpose_by_words<T, Stream>(in, out, out_row, ask);
   } else {
     Vec<T, n> a[n];
     ARRAYX_UNROLL
@@ -452,20 +505,22 @@ ARRAYX_HD void transpose_wide(Columns in, char* out, i64 out_row) {
 }
 
 // `rows` rows, strip_rows or square_side, of `columns` items, a multiple of square_side.
-template <class T, class Columns>
-ARRAYX_HD void transpose_strip(Columns in, char* out, i64 out_row, i64 rows, i64 columns) {
+template <class T, class Columns, class Ask = AskForNothing>
+ARRAYX_HD void transpose_strip(Columns in, char* out, i64 out_row, i64 rows, i64 columns,
+                               const Ask& ask = {}) {
   constexpr i64 n = square_side<T>, size = sizeof(T);
   for (i64 c = 0; c < columns; c += n) {
     if constexpr (size <= 2) {
       if (rows == strip_rows<T>) {
         constexpr i64 wide = 16 / size;
         for (i64 i = c; i < c + n; i += wide) {
+          ask(wide * ops::vector_bytes / line_bytes);
           transpose_wide<T>(in.from(i), out + i * size, out_row);
         }
         continue;
       }
     }
-    transpose_square<T, n>(in.from(c), out + c * size, out_row);
+    transpose_square<T, n>(in.from(c), out + c * size, out_row, ask);
   }
 }
 // A strip of as many columns as a square has, or as it has rows itself.
@@ -476,14 +531,12 @@ ARRAYX_HD void transpose_narrow_strip(Columns in, char* out, i64 out_row, i64 ro
   }
   transpose_strip<T>(in, out, out_row, rows, columns);
 }
-// Whether the rows of a strip of small items share so few sets of an L1 that it cannot hold their
-// lines until they are full. Squares of whole registers, a tenth to a quarter slower by themselves,
-// write each row once.
+// Whether an L1 cannot hold the lines of the rows of a strip of small items until they are full.
+// Squares of whole registers, a twentieth to a quarter slower by themselves, write each row once.
 template <class T>
 ARRAYX_HD bool rows_crowd(i64 columns, i64 out_row) {
-  constexpr i64 ways = 8, period = 4096;
-  return strip_rows<T> > square_side<T> && columns >= strip_rows<T> &&
-         strip_rows<T> * std::gcd(out_row, period) > ways * period;
+  constexpr i64 rows = strip_rows<T>;
+  return rows > square_side<T> && columns >= rows && share_few_sets(rows, out_row);
 }
 // How many rows to take next of those left.
 template <class T>
@@ -745,19 +798,24 @@ ARRAYX_HD i64 copy_every(const char* in, char* out, i64 n) {
   }
   return 0;
 }
-template <class V, int... I>
-ARRAYX_HD V reversed(V a, std::integer_sequence<int, I...>) {
-  return V(__builtin_shufflevector(a.v, a.v, (static_cast<int>(sizeof...(I)) - 1 - I)...));
+// The items of a vector of bytes in reversed order.
+template <class T, class V, int... I>
+ARRAYX_HD V backwards(V a, std::integer_sequence<int, I...>) {
+  constexpr int size = sizeof(T), last = static_cast<int>(sizeof...(I)) - size;
+  return V(__builtin_shufflevector(a.v, a.v, (last - I / size * size + I % size)...));
+}
+template <class T, class V>
+ARRAYX_HD V backwards(V a) {
+  return backwards<T>(a, std::make_integer_sequence<int, static_cast<int>(sizeof(V))>{});
 }
 template <class T>
 ARRAYX_HD i64 copy_backwards(const char* in, char* out, i64 n) {
   if constexpr (shuffled<T>) {
     constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
-    using V = Vec<T, lanes>;
+    using V = Vec<u8, ops::vector_bytes>;
     if (n < lanes) return 0;
     const auto copy = [&](i64 i) {
-      const V a = V::load(in - (i + lanes - 1) * i64{sizeof(T)});
-      reversed(a, std::make_integer_sequence<int, lanes>{}).store(out + i * i64{sizeof(T)});
+      backwards<T>(V::load(in - (i + lanes - 1) * i64{sizeof(T)})).store(out + i * i64{sizeof(T)});
     };
     for (i64 i = 0; i + lanes <= n; i += lanes) copy(i);
     copy(n - lanes);
@@ -1117,6 +1175,58 @@ void stream(const void* in, void* out, std::int64_t bytes, const void* next) {
   if (tail != 0) std::memcpy(q + body, p + body, tail);
 }
 
+void stream_runs(const StreamRunsJob& job) {
+  using Line = Vec<u8, line_bytes>;
+  const i64 bytes = job.bytes;
+  for (i64 r = 0; r < job.rows; ++r) {
+    if (job.next) fetch(job.next + r * job.in_row, bytes);
+    const char* const in = job.in + r * job.in_row;
+    char* const out = job.out + r * job.out_row;
+    const i64 head = to_next_line(out), left = bytes - head, tail = left & (line_bytes - 1);
+    // The line that the row before has begun. What is stored too much of a row beside it is in the
+    // margins.
+    char* const line = job.begun + (3 * r + 1) * line_bytes;
+    if (head > 0 && job.first) {
+      std::memcpy(out, in, head);
+    } else if (head > 0) {
+      Line::load(in).store(line + line_bytes - head);
+      copy_vectors<true>(line, out + head - line_bytes, 0, line_bytes);
+    }
+    copy_vectors<true>(in + head, out + head, 0, left - tail);
+    if (tail > 0 && job.last) {
+      std::memcpy(out + bytes - tail, in + bytes - tail, tail);
+    } else if (tail > 0) {
+      Line::load(in + bytes - line_bytes).store(line + tail - line_bytes);
+    }
+  }
+}
+
+template <class T>
+void stream_backwards(const char* in, char* out, std::int64_t n, const char* next) {
+  constexpr i64 size = sizeof(T), width = ops::vector_bytes, lanes = width / size, together = 4;
+  using V = Vec<u8, static_cast<int>(width)>;
+  // Complex numbers may be aligned as their parts are, and begin no line then.
+  if (to_next_line(out) % size != 0) return pack_row<T>(in, -size, out, n);
+  const i64 head = std::min(n, to_next_line(out) / size);
+  copy_row<T>(in, -size, out, size, head);
+  i64 i = head;
+  for (; i + together * lanes <= n; i += together * lanes) {
+    if (asks_for_pages) {  // a page ahead, counted backwards, or as far in what is next
+      const i64 left = (n - i) * size - page_bytes;
+      const char* const end = left > 0 || !next ? in - i * size - page_bytes : next + left;
+      fetch<together * width>(end - (together * lanes - 1) * size);
+    }
+    V a[together];
+    ARRAYX_UNROLL
+    for (i64 k = 0; k < together; ++k) {
+      a[k] = backwards<T>(V::load(in - (i + (k + 1) * lanes - 1) * size));
+    }
+    ARRAYX_UNROLL
+    for (i64 k = 0; k < together; ++k) stream_vector(a[k], out + i * size + k * width);
+  }
+  pack_row<T>(in - i * size, -size, out + i * size, n - i);
+}
+
 void stream_fence() {
 #if defined(__x86_64__)
   _mm_sfence();
@@ -1139,7 +1249,12 @@ ARRAYX_HD void stream_own_lines(const StreamTransposeJob& job, const char* made,
   const i64 bytes = job.columns.count * i64{sizeof(T)};
   const i64 skip = job.first ? 0 : to_next_line(to);
   const i64 end = std::min(bytes + (job.beyond > 0 ? to_next_line(to + bytes) : 0), available);
-  if (skip < end) stream(made + skip, to + skip, end - skip, nullptr);
+  if (skip >= end) return;
+  if (to_next_line(to + skip) == 0 && (end - skip) % line_bytes == 0) {
+    copy_vectors<true>(made, to, skip, end);
+  } else {
+    stream(made + skip, to + skip, end - skip, nullptr);
+  }
 }
 
 // By way of the job's scratch.
@@ -1194,23 +1309,76 @@ void transpose_pieces(const StreamTransposeJob& job) {
   }
 }
 
-// How far ahead of a transpose its input is fetched: it reads memory two to three times as fast as
-// with the hardware's prefetching alone, which follows some 16 rows.
-inline constexpr i64 fetch_ahead = 128;
-
 // `rows` transposed rows of any number of columns: the last square covers again what others have
 // written. More rows than a square has are those of a strip.
-template <class T>
-ARRAYX_HD void transpose_rows(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns) {
+template <class T, class Ask>
+ARRAYX_HD void transpose_rows(ListedColumns in, char* out, i64 out_row, i64 rows, i64 columns,
+                              const Ask& ask) {
   constexpr i64 size = sizeof(T), n = square_side<T>;
-  if (rows < n || columns < n) {
-    transpose_items<T>(in, out, out_row, rows, columns);
-    return;
+  const auto squares = [&]<int side>(std::integral_constant<int, side>, const auto& put) {
+    const i64 whole = columns / side * side, last = columns - side;
+    put(in, out, whole);
+    if (whole != columns) put(in.from(last), out + last * size, i64{side});
+  };
+  if constexpr (by_words<T, strip_rows<T>>) {
+    constexpr int side = strip_rows<T>;
+    if (rows == side && columns >= side) {
+      return squares(std::integral_constant<int, side>(),
+                     [&](ListedColumns from, char* to, i64 count) {
+                       for (i64 c = 0; c < count; c += side) {
+                         transpose_square<T, side>(from.from(c), to + c * size, out_row, ask);
+                       }
+                     });
+    }
   }
-  const i64 whole = columns / n * n, last = columns - n;
-  transpose_strip<T>(in, out, out_row, rows, whole);
-  if (whole != columns) transpose_strip<T>(in.from(last), out + last * size, out_row, rows, n);
+  if (rows < n || columns < n) return transpose_items<T>(in, out, out_row, rows, columns);
+  squares(std::integral_constant<int, n>(), [&](ListedColumns from, char* to, i64 count) {
+    transpose_strip<T>(from, to, out_row, rows, count, ask);
+  });
 }
+
+// What a transpose by strips reads next, a box of a few lines of each column of the strip or the
+// one after it: its lines are asked for while as many are transposed, a few at a time. Many at
+// once, or one of each column after the other, take up to half as long again.
+class NextBox {
+ public:
+  explicit NextBox(const StreamTransposeJob& job) : job_(job) {}
+
+  // What comes after the box at that byte of the rows, in the time that the box takes.
+  ARRAYX_HD void start(i64 at, i64 row_bytes) {
+    const i64 begin = at + job_.box, left = row_bytes - begin;
+    const bool here = left > 0;
+    const StripColumns& from = here ? job_.columns : job_.next;
+    in_ = from.in + (here ? begin : 0);
+    offset_ = from.offset;
+    end_ = offset_ + from.count;
+    bytes_ = here ? std::min(left, job_.box) : job_.next_bytes;
+    line_ = 0;
+    const i64 now = std::min(job_.box, row_bytes - at) * job_.columns.count;
+    const i64 lines = from.count * ((bytes_ - 1) / line_bytes + 1);
+    pace_ = lines * line_bytes * (pace_one + pace_one / 8) / now;
+    due_ = 0;
+  }
+  // While so many lines are transposed.
+  ARRAYX_HD void ask(i64 lines) {
+    for (due_ += lines * pace_; due_ >= pace_one && offset_ != end_; due_ -= pace_one) {
+      fetch_for_second(in_ + *offset_ + line_, line_bytes);
+      line_ += line_bytes;
+      if (line_ >= bytes_) {
+        line_ = 0;
+        ++offset_;
+      }
+    }
+  }
+
+ private:
+  const StreamTransposeJob& job_;
+  const char* in_ = nullptr;
+  const i64 *offset_ = nullptr, *end_ = nullptr;
+  i64 bytes_ = 0, line_ = 0;
+  static constexpr i64 pace_one = 256;
+  i64 pace_ = 0, due_ = 0;
+};
 
 // The same straight on.
 template <class T>
@@ -1226,34 +1394,42 @@ void transpose_strips(const StreamTransposeJob& job) {
   const bool as_one = out_row == columns * size && job.first && beyond == 0;
   const i64 pitch =
       as_one ? columns * size : (available * size + line_bytes - 1) / line_bytes * line_bytes;
-  for (i64 r = 0, step; r < rows; r += step) {
+  // Where columns begin within lines, all alike, squares that begin with lines read half as many.
+  const auto place = [&](i64 c) { return to_next_line(job.columns.in + job.columns.offset[c]); };
+  const i64 lead = rows * size >= 1024 && place(0) == place(columns - 1) ? place(0) / size : 0;
+  NextBox next(job);
+  i64 box_end = 0;
+  const auto ask = [&next](i64 lines) { next.ask(lines); };
+  for (i64 r = 0, step, done; r < rows; r += done) {
     step = next_rows<T>(rows - r);
     const bool whole = step != 0;
     if (!whole) step = rows - r;
+    done = r == 0 && lead > 0 && lead < step ? lead : step;
     // Rows left over come with others before them, unless they are few.
     const i64 again = !whole && rows >= n && step > n / 4 ? n - step : 0;
     const ListedColumns in{job.columns.in + (r - again) * size, job.columns.offset};
     char* q = job.out + r * out_row;
-    if (r * size % line_bytes == 0) {
-      const i64 ahead = r * size + fetch_ahead;
-      const bool here = ahead < rows * size;
-      const StripColumns& from = here ? job.columns : job.next;
-      const char* const f = from.in + (here ? ahead : ahead - rows * size);
-      for (i64 c = 0; c < from.count; ++c) __builtin_prefetch(f + from.offset[c], 0, 2);
+    if (r * size >= box_end) {
+      next.start(box_end, rows * size);
+      box_end += job.box;
     }
     if (aligned && n == line && whole) {
       for (i64 c = 0; c < columns; c += n) {
-        transpose_square<T, n, true>(in.from(c), q + c * size, out_row);
+        transpose_square<T, n, true>(in.from(c), q + c * size, out_row, ask);
+      }
+    } else if (aligned && strip_rows<T> == line && step == line) {
+      for (i64 c = 0; c < columns; c += line) {
+        transpose_square<T, strip_rows<T>, true>(in.from(c), q + c * size, out_row, ask);
       }
     } else if (aligned && whole) {
       for (i64 c = 0; c < columns; c += line) {
-        transpose_strip<T>(in.from(c), block, line_bytes, step, line);
+        transpose_strip<T>(in.from(c), block, line_bytes, step, line, ask);
         for (i64 i = 0; i < step; ++i) {
           copy_vectors<true>(block + i * line_bytes, q + i * out_row + c * size, 0, line_bytes);
         }
       }
     } else {
-      transpose_rows<T>(in, block, pitch, step + again, available);
+      transpose_rows<T>(in, block, pitch, step + again, available, ask);
       const char* made = block + again * pitch;
       if (as_one) {
         stream(made, q, step * pitch, nullptr);
@@ -1315,6 +1491,7 @@ void integer_range(void* out, std::uint64_t first, std::uint64_t step, std::int6
 
 void fill_copy(KernelTable& table) {
   table.stream = &stream;
+  table.stream_runs = &stream_runs;
   table.stream_fence = &stream_fence;
   fill_casts<Boolean>(table, DType::bool_);
   fill_casts<i8>(table, DType::int8);
@@ -1340,10 +1517,15 @@ void fill_copy(KernelTable& table) {
   table.integer_range[1] = &integer_range<u16>;
   table.integer_range[2] = &integer_range<u32>;
   table.integer_range[3] = &integer_range<u64>;
+  table.stream_backwards[0] = &stream_backwards<u8>;
   table.stream_transpose[0] = &stream_transpose<u8>;
+  table.stream_backwards[1] = &stream_backwards<u16>;
   table.stream_transpose[1] = &stream_transpose<u16>;
+  table.stream_backwards[2] = &stream_backwards<u32>;
   table.stream_transpose[2] = &stream_transpose<u32>;
+  table.stream_backwards[3] = &stream_backwards<u64>;
   table.stream_transpose[3] = &stream_transpose<u64>;
+  table.stream_backwards[4] = &stream_backwards<Item16>;
   table.stream_transpose[4] = &stream_transpose<Item16>;
 }
 
