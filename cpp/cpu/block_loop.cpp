@@ -1125,11 +1125,16 @@ class Strips {
     const std::int64_t held = second_cache_lines(columns_.back());
     if (reads_long_pieces_well) {
       // A Zen 5 takes up to twice as long where one line is written here and there; two beside each
-      // other are enough where long rows are read. Where the output's rows begin anywhere in a
-      // line, those of another line are read as well, and few of them are better.
-      const bool far = plan_.size[plan_.tile_dim] * itemsize_ >= 1024 ||
-                       share_few_sets(wide_strip, columns_.back());
-      const std::int64_t few = rows_begin_with_lines() ? std::max<std::int64_t>(2 * least, 16) : 48;
+      // other are enough where long rows are read, four of what the last cache holds. Where the
+      // output's rows begin anywhere in a line, those of another line are read as well, and few of
+      // them are better.
+      const std::int64_t row = plan_.size[plan_.tile_dim] * itemsize_;
+      const bool far = row >= 1024 || share_few_sets(wide_strip, columns_.back());
+      const bool near = 2 * plan_.count() * itemsize_ <= last_cache_bytes();
+      const std::int64_t lines = std::max<std::int64_t>(2 * least, 16);
+      const std::int64_t few = !rows_begin_with_lines() ? 48
+                               : near && itemsize_ >= 4 ? 2 * lines
+                                                        : lines;
       const std::int64_t wide =
           far && (itemsize_ > 4 || rows_begin_with_lines()) ? few : wide_strip;
       if (columns <= wide + least) return columns;
