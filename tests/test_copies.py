@@ -129,6 +129,22 @@ def test_permutations_of_small_items(dtype, shape):
         assert np.array_equal(result, expected), (order, view)
 
 
+# Of bytes and shorts, where rows of the operand alone begin at packs of 16 bytes.
+@pytest.mark.parametrize(
+    ("dtype", "shape"),
+    [("int8", (128, 1728)), ("int8", (206, 976)), ("uint16", (63, 129, 368)), ("int8", (512, 496))],
+)
+def test_permutations_of_rows_that_begin_at_packs(dtype, shape):
+    a = counted(shape, dtype)
+    expected = np.ascontiguousarray(a.transpose())
+    reversed_ = xp.permute_dims(xp.asarray(a), tuple(range(a.ndim))[::-1])
+    assert np.array_equal(np.asarray(xp.asarray(reversed_, copy=True)), expected)
+    wide = xp.zeros((*expected.shape[:-1], shape[0] + 8), dtype=getattr(xp, dtype))
+    wide[..., 3:-5] = reversed_
+    assert np.array_equal(np.asarray(wide[..., 3:-5]), expected)
+    assert not xp.any(wide[..., :3]) and not xp.any(wide[..., -5:])
+
+
 # Short sides too, of which several make a row of a tile.
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("shape", [(21, 19, 23, 25), (5, 160, 9, 33), (67, 8, 3, 129)])

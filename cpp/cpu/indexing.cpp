@@ -295,9 +295,13 @@ void copy_run(char* q, const char* p, i64 bytes) {
   std::memcpy(q + bytes - 16, p + bytes - 16, 16);
 }
 
+// By reference: compilers copy values to the stack in pieces that do not match those they are read
+// in, so that each call would wait until all that has been written before is in memory.
 template <class T>
-void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row) {
+void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, const Steps& steps,
+                 const Steps& row_steps) {
   constexpr i64 bytes = sizeof(T);
+  const Steps step = steps, row = row_steps;
   for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
     if (step.offset == 0) {
       const char* from = p + load<i64>(o) * bytes;
@@ -339,16 +343,33 @@ void pick_runs(const i64* offsets, const char* p, char* q, i64 rows, i64 n, Step
   const char* const o = reinterpret_cast<const char*>(offsets);
   if (!fetches || length > fetched_run) return gather_rows<T>(o, p, q, rows, n, step, row);
   // Runs are fetched a few at a time, while those before them are copied: of many at once some
-  // processors fetch the first ones only.
-  constexpr i64 few = 8, ahead = 16;
-  for (i64 k = -ahead; k < rows; k += few) {
-    for (i64 f = k + ahead; f < std::min(rows, k + ahead + few); ++f) {
-      fetch_for_second(source(f), length);
+  // processors fetch the first ones only. AMD's after Zen 3 wait for as many lines as are asked
+  // for.
+  constexpr i64 few = 8, lines_ahead = 128, put_bytes = 4096;
+  const i64 lines = (length - 1) / line_bytes + 1;
+  const i64 ahead = reads_long_pieces_well ? lines_ahead / lines / few * few : 16;
+  // Those that follow each other are put together in the caches, and go past them.
+  alignas(line_bytes) char together[put_bytes];
+  const bool put = streamed && step.in == bytes && step.out == bytes && row.out == length;
+  const i64 at_once = put ? put_bytes / length / few * few : rows;
+  for (i64 first = 0, k = -ahead; first < rows; first += at_once) {
+    const i64 end = std::min(rows, first + at_once);
+    for (; k < end; k += few) {
+      for (i64 f = k + ahead; f < std::min(rows, k + ahead + few); ++f) {
+        if (reads_long_pieces_well) {
+          fetch(source(f), length);
+        } else {
+          fetch_for_second(source(f), length);
+        }
+      }
+      if (k < 0) continue;
+      char* const to = put ? together + (k - first) * length : q + k * row.out;
+      gather_rows<T>(o + k * i64(sizeof(i64)), p + k * row.in, to, std::min(few, rows - k), n, step,
+                     row);
     }
-    if (k < 0) continue;
-    gather_rows<T>(o + k * i64(sizeof(i64)), p + k * row.in, q + k * row.out,
-                   std::min(few, rows - k), n, step, row);
+    if (put) kernels().stream(together, q + first * length, (end - first) * length, nullptr);
   }
+  if (put) kernels().stream_fence();
 }
 
 // Rows of n items that are all picked alike, to where they lie side by side. While a row is read,
@@ -800,7 +821,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const Rows cut(plan, many ? chunk_elements : chunk_elements / 4);
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
-        constexpr i64 bytes = sizeof(T), block = 512;
+        constexpr i64 bytes = sizeof(T), block = 2048;
         Steps step = steps_along<bytes>(plan, plan.ndim() - 1);
         Steps row = steps_along<bytes>(plan, plan.ndim() - 2);
         const i64 index_step = plan.stride[0].back() * i64(sizeof(I));
