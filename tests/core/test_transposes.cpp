@@ -17,6 +17,12 @@ char byte_at(std::int64_t i) {
   return static_cast<char>(i * 37 + (i >> 8) * 11 + (i >> 16));
 }
 
+// The first of `bytes` that begins a line, of which there are enough for a line more than is used.
+char* first_line(std::vector<char>& bytes) {
+  const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
+  return bytes.data() + (line_bytes - at % line_bytes) % line_bytes;
+}
+
 // A matrix of rows × columns items, whose columns lie `apart` items from each other in memory and
 // whose transpose begins `offset` bytes past a line, in strips of `width` columns, of which `box`
 // bytes are asked for at a time.
@@ -27,9 +33,7 @@ void transpose(int itemsize, std::int64_t rows, std::int64_t columns, std::int64
   std::vector<char> in(apart * columns * itemsize);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = byte_at(static_cast<std::int64_t>(i));
   std::vector<char> memory(rows * row_bytes + 4 * line_bytes, 'x');
-  auto* const at_line = reinterpret_cast<char*>(
-      (reinterpret_cast<std::uintptr_t>(memory.data()) + line_bytes - 1) / line_bytes * line_bytes);
-  char* const out = at_line + offset;
+  char* const out = first_line(memory) + offset;
   std::vector<char> expected = memory;
   char* const wanted = expected.data() + (out - memory.data());
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -41,9 +45,7 @@ void transpose(int itemsize, std::int64_t rows, std::int64_t columns, std::int64
   std::vector<std::int64_t> offsets(columns);
   for (std::int64_t c = 0; c < columns; ++c) offsets[c] = c * apart * itemsize;
   std::vector<char> scratch(streamed_scratch + line_bytes);
-  char* const room =
-      reinterpret_cast<char*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + line_bytes - 1) /
-                              line_bytes * line_bytes);
+  char* const room = first_line(scratch);
   for (std::int64_t first = 0; first < columns; first += width) {
     const auto strip = [&](std::int64_t c) {
       return StripColumns{in.data(), offsets.data() + c, std::min(width, columns - c)};
@@ -66,9 +68,7 @@ void put_runs(std::int64_t runs, std::int64_t count, std::int64_t bytes, std::in
   std::vector<char> in(runs * count * bytes);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = byte_at(static_cast<std::int64_t>(i));
   std::vector<char> memory(runs * run + 4 * line_bytes, 'x');
-  auto* const at_line = reinterpret_cast<char*>(
-      (reinterpret_cast<std::uintptr_t>(memory.data()) + line_bytes - 1) / line_bytes * line_bytes);
-  char* const out = at_line + offset;
+  char* const out = first_line(memory) + offset;
   std::vector<char> expected = memory;
   std::vector<char> begun((3 * runs + 1) * line_bytes);
   for (std::int64_t i = 0; i < count; ++i) {
