@@ -6,6 +6,7 @@
 
 #include "kernels/reduce_loop.cuh"
 #include "loop.hpp"
+#include "warps.cuh"
 
 namespace arrayx::cuda {
 
@@ -150,6 +151,78 @@ std::int64_t unit_chunks(std::int64_t n, std::int64_t blocks, std::int64_t at_on
   return best;
 }
 
+// How many threads of a warp want a word of the same bank of shared memory, each `step` bytes after
+// the one before.
+int threads_at_a_bank(std::int64_t step) {
+  int words[warp_size] = {1}, most = 1;  // of each bank
+  for (std::int64_t thread = 1, last = 0; thread < warp_size; ++thread) {
+    const std::int64_t word = thread * step / 4;
+    if (word != last) most = std::max(most, ++words[word % warp_size]);
+    last = word;
+  }
+  return most;
+}
+
+// Whether short rows of elements side by side come through shared memory, where a thread has each:
+// rows that begin anywhere or, of `aligned` packs, those that take longer on an H100 if threads
+// share them.
+bool cut_staged_rows(const Pass& p, ReduceLoop& loop, bool aligned, Launch& l) {
+  const ReduceKernels& k = *p.kernels;
+  const std::int64_t n = loop.n, outputs = loop.outputs, length = n * p.itemsize,
+                     step = p.kept.stride[2][0] * p.itemsize,
+                     multiprocessors = properties().multiprocessors;
+  if (!k.staged_rows || n < 2 || n > k.most_staged || p.kept.ndim() > 1) return false;
+  if (outputs < multiprocessors * staged_row_threads) return false;
+  // Not much lies between rows, or what is read with them.
+  constexpr std::int64_t sector = 32;
+  const bool dense = 4 * step <= 5 * length;
+  if (step <= 0 || (!dense && (aligned || step - length >= sector))) return false;
+  // Threads that meet at a bank: more take longer than memory.
+  const bool by_words = p.itemsize < 4 && is_aligned_to(p.in, 4) && step % pack_bytes == 0;
+  const int meet = threads_at_a_bank(step), may_meet = by_words ? 8 : 2 * p.itemsize;
+  std::int64_t tile_step = step;
+  if (aligned) {
+    // Threads that share a row do so well where none is idle and results are short. A thread alone
+    // takes long where banks are crowded, and is one of few where rows are not many.
+    const std::int64_t loads = ceil_divide(n, k.lanes), sharing = power_of_two(loads);
+    const bool idle = sharing != loads, is_long = k.accumulator_bytes > 8,
+               many = outputs >= multiprocessors * 1024,
+               crowded = meet > (k.about_mean ? 8 : may_meet),
+               few_idle = 8 * loads >= 7 * sharing && (k.ordered || !is_long);
+    const bool pays = k.about_mean                                    ? loads > 2
+                      : !many && meet > 4 && (loads > 32 || few_idle) ? false
+                      : is_long                                       ? idle || p.itemsize == 2
+                      : p.itemsize >= 4 ? idle && loads > 8 && meet <= 4 && many
+                      : p.itemsize == 2 ? idle || (k.ordered && loads == 1)
+                                        : false;
+    if (!pays || step < length) return false;
+    if (crowded) tile_step += pack_bytes;
+  } else if (n >= k.lanes && meet > (k.about_mean ? 16 : std::min(may_meet, 8))) {
+    return false;
+  }
+  // Every thread has as many rows, or some have one.
+  std::int64_t rows = staged_row_bytes / tile_step;
+  if (rows >= staged_row_threads * 3 / 4) {
+    rows = (rows + staged_row_threads * 3 / 4) / staged_row_threads * staged_row_threads;
+  } else if (rows < least_staged_rows) {
+    rows = least_staged_rows * tile_step <= most_staged_bytes ? least_staged_rows : warp_size;
+  }
+  rows = std::min<std::int64_t>(rows, staged_row_threads * most_staged_turns);
+  rows = std::min(rows, ceil_divide(outputs, 4 * multiprocessors) + (warp_size - 1));
+  rows = rows / warp_size * warp_size;
+  const int levels = k.ordered ? staged_row_levels(static_cast<int>(n)) : 0;
+  l.shared_bytes = static_cast<std::size_t>((rows - 1) * tile_step + length + 2 * pack_bytes +
+                                            levels * staged_row_threads * k.accumulator_bytes);
+  if (l.shared_bytes > properties().shared_bytes_per_block) return false;
+  loop.block_rows = static_cast<u32>(rows);
+  loop.tile_step = static_cast<int>(tile_step);
+  loop.row_packs = Divisor(static_cast<u32>(ceil_divide(step, pack_bytes)));
+  l.kernel = k.staged_rows;
+  l.threads = dim3(staged_row_threads);
+  l.blocks = ceil_divide(outputs, rows);
+  return true;
+}
+
 // Threads read along the reduced dimensions, `runs` of elements side by side that may be `aligned`.
 Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
   const ReduceKernels& k = *p.kernels;
@@ -158,25 +231,7 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
                      multiprocessors = properties().multiprocessors;
   const std::int64_t lanes = packs ? k.lanes : 1, loads = ceil_divide(n, lanes);
   Launch l;
-  // Up to how many elements that is faster on an H100; longer rows fill the lanes of narrow ones.
-  const std::int64_t most_staged = k.accumulator_bytes > p.itemsize ? reduce_lanes
-                                   : p.itemsize == 4                ? 112
-                                                                    : 96;
-  if (k.staged_rows && runs && !aligned && n >= 5 && n <= most_staged && p.kept.ndim() == 1) {
-    // Not much lies between rows, and neighbours in a column in different banks, or two by two.
-    const std::int64_t step = p.kept.stride[2][0];
-    std::int64_t rows = staged_row_threads;
-    const auto bytes = [&] { return ((rows - 1) * step + n) * p.itemsize + 2 * pack_bytes; };
-    while (rows > 32 && bytes() > staged_row_bytes) rows /= 2;
-    if (step > 0 && 4 * step <= 5 * n && step % 4 != 0 && bytes() <= staged_row_bytes &&
-        outputs >= multiprocessors * staged_row_threads) {
-      l.kernel = k.staged_rows;
-      l.threads = dim3(static_cast<unsigned>(rows));
-      l.blocks = ceil_divide(outputs, rows);
-      l.shared_bytes = static_cast<std::size_t>(bytes());
-      return l;
-    }
-  }
+  if (runs && cut_staged_rows(p, loop, aligned, l)) return l;
   if (loads <= 32 && p.group.ndim() == 1 && (aligned || !packs) &&
       (!k.ordered || n <= reduce_lanes)) {
     l.kernel = packs ? k.short_rows : k.short_rows_any;
@@ -443,7 +498,8 @@ bool run_pass(const Pass& p) {
     const bool aligned = is_vector(k.lanes) && (outputs == 1 || kept_step % k.lanes == 0);
     l = cut_rows(p, loop, runs, aligned);
   }
-  const bool pays = are_few || !k.about_mean || (l.kernel == k.short_rows && n <= most_of_many);
+  const bool pays = are_few || !k.about_mean || l.kernel == k.staged_rows ||
+                    (l.kernel == k.short_rows && n <= most_of_many);
   if (!l.kernel || !pays) return false;
   loop.units = Divisor(static_cast<u32>(l.units));
   std::optional<Scratch> partial;
@@ -697,12 +753,12 @@ void norm(const Operand& in, std::span<const bool> reduced, bool squares, const 
 // distance from the mean is no more than what is to be found, divided by m (Cauchy and Schwarz), so
 // Q is no more than 1 + n / m times that: as many rounding errors of float64 are in the result. One
 // element is enough for float32. For float64 a sixteenth is read twice, of few an eighth, the
-// fewest all: rows of up to 64 by one kernel, from registers.
+// fewest all: short rows by one kernel, from registers or shared memory.
 void deviation(const Operand& in, std::span<const bool> reduced, double divisor, bool root,
                const Operand& out) {
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return copy(Element::of(0.0), out);
-  constexpr std::int64_t few = 256, some = 2048, most_in_short_row = 64;
+  constexpr std::int64_t few = 256, some = 2048, most_in_short_row = reduce_lanes;
   const ReduceKernels& k = reduce_table().moments[static_cast<int>(in.dtype)];
   Source source(in, in.dtype);
   Layout sample = Layout::contiguous(source.shape), kept;

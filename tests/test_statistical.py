@@ -926,8 +926,9 @@ def test_variances_of_short_rows_do_not_depend_on_how_many_there_are(n, dtype):
 def bits(x):
     """Of one kind of NaN: which of two a product keeps is not promised."""
     a = np.array(x)
-    if kind(a.dtype) == "f":
-        a[np.isnan(a)] = np.nan
+    if kind(a.dtype) in "fc":
+        parts = a.view(a.real.dtype)
+        parts[np.isnan(parts)] = np.nan
     return a.tobytes()
 
 
@@ -963,6 +964,45 @@ def test_short_rows_from_beyond_the_caches(dtype):
                 some = np.asarray(function(x[first : first + 50], axis=1))
                 assert some.tobytes() == all_rows[first : first + 50].tobytes(), (name, first)
         same(xp.argmax(x, axis=1), np.argmax(rows, axis=1))
+
+
+# Around packs, what is joined in registers, and the longest rows that a thread of a GPU has alone.
+ROW_LENGTHS = [*range(2, 18), *range(20, 41, 4), 25, 31, 33, 41, 48, 52, 63, 64, 65, 80, 96]
+ROW_LENGTHS += [111, 112, 113, 126, 127, 128, 129]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "float16", *FLOATS, "complex64"])
+@pytest.mark.parametrize("n", ROW_LENGTHS)
+def test_many_short_rows_have_the_bits_of_few(n, dtype):
+    """Rows begin anywhere, little or much lies between them, and the last ones fill no block."""
+    a = Draw(n).values((20_011, n), dtype)
+    shifted = np.zeros(a.size + 1, dtype)
+    shifted[1:] = a.ravel()
+    views = [xp.reshape(ours(shifted)[1:], a.shape)]
+    for before, after in ((0, 1), (1, 1), (2, 5), (8, -n % 8), (0, n)):
+        wide = np.pad(a, ((0, 0), (before, after)), constant_values=1)
+        views.append(ours(wide)[:, before : before + n])
+    names = ["sum", "any", "count_nonzero"]
+    if kind(dtype) != "c":
+        names += ["max", "argmax", "argmin"]
+    if kind(dtype) == "f":
+        names += ["mean", "var"]
+    x, some = ours(a), [np.s_[:50], np.s_[9_000:9_070], np.s_[-11:]]
+    few = [ours(a[rows].copy()) for rows in some]
+    for name in names:
+        function = getattr(xp, name)
+        results = function(x, axis=1)
+        for rows, y in zip(some, few, strict=True):
+            assert bits(function(y, axis=1)) == bits(np.asarray(results)[rows]), name
+        for y in views:
+            assert bits(function(y, axis=1)) == bits(results), name
+        if name in ("any", "count_nonzero", "max", "argmax", "argmin"):
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(
+                    np.asarray(results), getattr(np, name)(a, axis=1), err_msg=name
+                )
+        elif name == "sum" and dtype != "float16":
+            check_sum(results, a, 1)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])

@@ -6,11 +6,11 @@
 // walking that tree: rows (a warp reads along the reduced dimension), narrow rows (some threads
 // read a row that is no longer than a chunk), short rows (the same, and several rows are in
 // flight), staged rows (which have an element or none in each lane, and come through shared
-// memory), columns (threads side by side read along a kept dimension), whole columns (each of them
-// has an output, or some have one together) and flat columns (rows of a few, read as one run of
-// packs). Reductions to which the order does not matter have kernels of their own, in
-// reduce_unordered.cuh. Where several blocks have a part of an output, the last one to finish joins
-// their results.
+// memory, a row to a thread), columns (threads side by side read along a kept dimension), whole
+// columns (each of them has an output, or some have one together) and flat columns (rows of a few,
+// read as one run of packs). Reductions to which the order does not matter have kernels of their
+// own, in reduce_unordered.cuh. Where several blocks have a part of an output, the last one to
+// finish joins their results.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -329,7 +329,7 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   const bool exists = task.exists && begin < loop.n;
   const ReducePlace place = locate_output(loop, task.output);
   const char* const in = loop.in + place.in;
-  const auto center = R::load_center(loop, place.center);
+  const auto center = R::load_center(loop, loop.center + place.center);
 
   constexpr i64 chunk = reduce_chunk;
   const i64 end = exists ? min(loop.n, begin + loop.per_unit) : begin;
@@ -481,7 +481,7 @@ __global__ void __launch_bounds__(block_threads, narrow_row_blocks<R, T>)
   const u32 output = min(given, loop.outputs - 1);
   const ReducePlace place = locate_output(loop, output);
   const char* in = loop.in + place.in;
-  const auto center = R::load_center(loop, place.center);
+  const auto center = R::load_center(loop, loop.center + place.center);
   const i64 stride = V > 1 ? i64(item) : loop.group[0].stride[0];
   const int n = static_cast<int>(loop.n);
   int low = 0;
@@ -625,7 +625,7 @@ __global__ void __launch_bounds__(short_row_threads)
     if (task.output(r) >= loop.outputs) break;
     const ReducePlace place = locate_output(loop, task.output(r));
     if (left > 0) x[r] = load_first<M, V>(loop.in + place.in + offset, left);
-    center[r] = R::load_center(loop, place.center);
+    center[r] = R::load_center(loop, loop.center + place.center);
   }
   const int live = (n + V - 1) / V;
   if constexpr (R::about_mean) {
@@ -654,62 +654,118 @@ __global__ void __launch_bounds__(short_row_threads)
   task.finish<R>(loop, result, live);
 }
 
-// Rows of up to reduce_lanes elements that begin anywhere, the same distance apart: a block reads
-// all from its first to its last one in packs, and a thread has each.
+// ---- staged rows --------------------------------------------------------------------------------
+
+// A row in shared memory, of up to reduce_lanes elements, as one thread reduces it: in the tree's
+// order. E: elements that are read together, to which rows are aligned.
 template <class R>
+struct OrderedRow {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  using Center = typename R::Center;
+
+  // Of so many elements a thread needs room for that many results.
+  static constexpr int levels(int n) { return staged_row_levels(n); }
+
+  // N: at least n, or staged_run.
+  template <class Q, int N, int E>
+  static __device__ __forceinline__ typename Q::accumulator join(const M* row, int n,
+                                                                 typename Q::Center center,
+                                                                 A* scratch) {
+    using B = typename Q::accumulator;
+    static_assert(sizeof(A) % sizeof(B) == 0);
+    constexpr int stride = staged_row_threads * int(sizeof(A) / sizeof(B));
+    Subtrees<Q> trees{reinterpret_cast<B*>(scratch), stride};
+    for (int k = 0;; k += N) {
+      const int left = n - k;
+      Pack<M, E> x[N / E];
+#pragma unroll
+      for (int i = 0; i < N; i += E) {
+        if (i < left) x[i / E] = *reinterpret_cast<const Pack<M, E>*>(row + k + i);
+      }
+      const auto at = [&](int i) { return Q::map(x[i / E].v[i % E], center); };
+      const auto y = left >= N ? tree_of<Q, 0, N>(N, at) : tree_of<Q, 0, N>(left, at);
+      if (N < staged_run) return y;
+      if (left <= N) return trees.total(true, y);
+      trees.push(y);
+    }
+  }
+  template <int N, int E>
+  static __device__ __forceinline__ A reduce(const M* row, int n, Center center, A* scratch) {
+    if constexpr (R::about_mean) {
+      using Sums = typename R::Sums;
+      center = Sums::mean(join<Sums, N, E>(row, n, {}, scratch), n);
+    }
+    return join<R, N, E>(row, n, center, scratch);
+  }
+  // each(f) reduces all rows by f.
+  template <int E, class Each>
+  static __device__ __forceinline__ void reduce_all(const ReduceLoop& loop, int n, A* scratch,
+                                                    Each&& each) {
+    const auto by = [&](auto most) {
+      constexpr int N = most;
+      each([&](const M* row, const char* center) {
+        return reduce<N, (E < N ? E : N)>(row, n, R::load_center(loop, center), scratch);
+      });
+    };
+    if (n <= 2) {
+      by(std::integral_constant<int, 2>{});
+    } else if (n <= 4) {
+      by(std::integral_constant<int, 4>{});
+    } else if (n <= 8) {
+      by(std::integral_constant<int, 8>{});
+    } else {
+      by(std::integral_constant<int, staged_run>{});
+    }
+  }
+};
+
+// Rows the same distance apart, which is little more than their length: a block reads all from its
+// first to its last one in packs, on which its threads do not wait one by one, and a thread has one
+// of them after the other.
+template <class R, class Row>
 __global__ void __launch_bounds__(staged_row_threads)
     staged_rows(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  constexpr int together = 16, levels = 4, loads = 8;
-  static_assert(reduce_lanes <= together << (levels - 1));
-  __shared__ __align__(16) unsigned char results[levels * staged_row_threads * sizeof(A)];
-  static_assert(sizeof results + staged_row_bytes <= 49152);
   extern __shared__ __align__(16) unsigned char shared[];
-  const int thread = threadIdx.x, threads = blockDim.x, n = static_cast<int>(loop.n);
-  const int step = static_cast<int>(loop.kept[0].stride[0]);
-  const u32 first = blockIdx.x * threads;
-  const int rows = static_cast<int>(min(loop.outputs - first, u32(threads)));
+  const int thread = threadIdx.x, n = static_cast<int>(loop.n);
+  const int step = static_cast<int>(loop.kept[0].stride[0]), tile_step = loop.tile_step;
+  const u32 first = blockIdx.x * loop.block_rows;
+  const int rows = static_cast<int>(min(loop.outputs - first, loop.block_rows));
   const char* begin = loop.in + i64(first) * step;
   const int lead = static_cast<int>(reinterpret_cast<u64>(begin) % pack_bytes);
   begin -= lead;
+  A* const scratch = reinterpret_cast<A*>(shared) + thread;
+  unsigned char* const tile = shared + Row::levels(n) * staged_row_threads * sizeof(A);
   const int packs = (lead + (rows - 1) * step + n * int(sizeof(M)) - 1) / pack_bytes + 1;
-  for (int i = thread; i < packs; i += loads * threads) {
-    uint4 x[loads];
-#pragma unroll
-    for (int l = 0; l < loads; ++l) {
-      const int at = i + l * threads;
-      if (at < packs) x[l] = reinterpret_cast<const uint4*>(begin)[at];
-    }
-#pragma unroll
-    for (int l = 0; l < loads; ++l) {
-      const int at = i + l * threads;
-      if (at < packs) reinterpret_cast<uint4*>(shared)[at] = x[l];
-    }
+  for (int pack = thread; pack < packs; pack += staged_row_threads) {
+    const int gap =
+        tile_step == step ? 0 : (tile_step - step) * static_cast<int>(loop.row_packs.divide(pack));
+    __pipeline_memcpy_async(tile + pack * pack_bytes + gap, begin + pack * pack_bytes, pack_bytes);
   }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
   __syncthreads();
-  if (thread >= rows) return;
-  const ReducePlace place = locate_output(loop, first + thread);
-  const auto center = R::load_center(loop, place.center);
-  const M* const row = reinterpret_cast<const M*>(shared + lead + thread * step);
-  Subtrees<R> trees{reinterpret_cast<A*>(results) + thread,
-                    staged_row_threads};  // of so many lanes
-  for (int k = 0; k < n; k += together) {
-    const int left = n - k;
-    M x[together];
-#pragma unroll
-    for (int i = 0; i < together; ++i) {
-      if (i < left) x[i] = row[k + i];
+  const i64 center_step = loop.kept[0].stride[1], out_step = loop.kept[0].stride[2];
+  // Centers that are the rows' first elements are here.
+  const bool leads = loop.center == loop.in && center_step == step;
+  const auto each = [&](auto&& reduce) {
+    for (int r = thread; r < rows; r += staged_row_threads) {
+      const unsigned char* const row = tile + lead + r * tile_step;
+      const char* const center =
+          leads ? reinterpret_cast<const char*>(row) : loop.center + i64(first + r) * center_step;
+      const A x = reduce(reinterpret_cast<const M*>(row), center);
+      R::store(loop, loop.out + i64(first + r) * out_step, x);
     }
-    const auto at = [&](int i) { return R::map(x[i], center); };
-    const A y = left >= together ? tree_of<R, 0, together>(together, at)
-                                 : tree_of<R, 0, together>(left, at);
-    if (left > together) {
-      trees.push(y);
-    } else {
-      R::store(loop, loop.out + place.out, trees.total(true, y));
-    }
+  };
+  // Small items by words where several threads meet in a bank, which would cost more otherwise.
+  constexpr int word = sizeof(M) < 4 ? 4 / sizeof(M) : 1;
+  if (word > 1 && lead % 4 == 0 && tile_step % pack_bytes == 0) {
+    Row::template reduce_all<word>(loop, n, scratch, each);
+  } else {
+    Row::template reduce_all<1>(loop, n, scratch, each);
   }
 }
 
@@ -725,7 +781,7 @@ struct WholeColumns {
       : place(locate_output(loop, output)) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      center[v] = R::load_center(loop, place.center + v * loop.kept[0].stride[1]);
+      center[v] = R::load_center(loop, loop.center + place.center + v * loop.kept[0].stride[1]);
     }
   }
   __device__ __forceinline__ void store(const ReduceLoop& loop, int v,
@@ -1004,7 +1060,7 @@ __global__ void __launch_bounds__(block_threads,
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     if (column + v < size) {
-      center[v] = R::load_center(loop, place.center + v * loop.kept[0].stride[1]);
+      center[v] = R::load_center(loop, loop.center + place.center + v * loop.kept[0].stride[1]);
     }
   }
   constexpr i64 chunk = reduce_chunk;
@@ -1161,7 +1217,7 @@ __global__ void __launch_bounds__(flat_column_threads)
 #pragma unroll
   for (int v = 0; v < V; ++v) {
     const i64 column = (mine + v) % size;
-    center[v] = R::load_center(loop, place.center + column * loop.kept[0].stride[1]);
+    center[v] = R::load_center(loop, loop.center + place.center + column * loop.kept[0].stride[1]);
   }
   constexpr i64 chunk = reduce_chunk;
   const i64 begin = task.unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
@@ -1300,7 +1356,9 @@ struct Plain : Reducer<T, A> {
   static constexpr int columns = sizeof(A) > 8 || Plain::bytes >= 8 ? 1 : 8 / Plain::bytes;
 
   struct Center {};
-  static __device__ __forceinline__ Center load_center(const ReduceLoop&, i64) { return {}; }
+  static __device__ __forceinline__ Center load_center(const ReduceLoop&, const char*) {
+    return {};
+  }
   static __device__ __forceinline__ A map(memory_t<T> x, Center) { return read_as<A, T>(x); }
   static __device__ __forceinline__ A combine(A a, A b) { return Op::combine(a, b); }
   static __device__ __forceinline__ A identity() { return Op::template identity<A>(); }
@@ -1324,8 +1382,8 @@ struct Moments : Reducer<T, Complex<f64>> {
   // As memory has it: a conversion would wait for one row's center before the next row is asked
   // for.
   using Center = memory_t<T>;
-  static __device__ __forceinline__ Center load_center(const ReduceLoop& loop, i64 offset) {
-    return *reinterpret_cast<const Center*>(loop.center + offset);
+  static __device__ __forceinline__ Center load_center(const ReduceLoop&, const char* at) {
+    return *reinterpret_cast<const Center*>(at);
   }
   static __device__ __forceinline__ A map(memory_t<T> x, Center center) {
     const f64 d = read_as<f64, T>(x) - read_as<f64, T>(center);
@@ -1342,7 +1400,7 @@ struct Moments : Reducer<T, Complex<f64>> {
 struct MomentsAboutMean : Moments<f64> {
   using Sums = Plain<ops::Sum, f64, f64>;
   static constexpr bool about_mean = true;
-  static __device__ __forceinline__ f64 load_center(const ReduceLoop&, i64) { return 0; }
+  static __device__ __forceinline__ f64 load_center(const ReduceLoop&, const char*) { return 0; }
 };
 
 // A sum of squares, and those of the same numbers by 2^-600 and by 2^600, of which one neither
@@ -1370,7 +1428,7 @@ struct Norms : Reducer<T, A> {
   static constexpr int columns = sizeof(A) > 8 ? 1 : 8 / Norms::bytes;
 
   using Center = bool;  // whether squares are wanted
-  static __device__ __forceinline__ bool load_center(const ReduceLoop& loop, i64) {
+  static __device__ __forceinline__ bool load_center(const ReduceLoop& loop, const char*) {
     return loop.deviation.root;
   }
   static __device__ __forceinline__ A map(memory_t<T> item, bool squares) {
@@ -1415,7 +1473,9 @@ ReduceKernels reduce_kernels() {
     k.narrow_rows_any = reinterpret_cast<const void*>(&narrow_rows<R, 1, narrow>);
     k.narrow_width = narrow;
   }
-  if constexpr (R::bytes <= 8) k.staged_rows = reinterpret_cast<const void*>(&staged_rows<R>);
+  if constexpr (R::bytes <= 8) {
+    k.staged_rows = reinterpret_cast<const void*>(&staged_rows<R, OrderedRow<R>>);
+  }
   k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
   k.columns[0] = reinterpret_cast<const void*>(&columns<R, 8>);
@@ -1448,6 +1508,7 @@ inline ReduceKernels moments_about_mean() {
   ReduceKernels k;
   k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);
+  k.staged_rows = reinterpret_cast<const void*>(&staged_rows<R, OrderedRow<R>>);
   k.about_mean = true;
   k.lanes = R::lanes;
   k.columns_per_thread = R::columns;

@@ -13,9 +13,19 @@ inline constexpr int most_joined = 8192;  // outputs or tiles of which several b
 inline constexpr int joined_run = 32;     // parts of one thread, when they are joined
 inline constexpr int short_rows_at_once = 4;  // of a thread
 inline constexpr int short_row_threads = 128;
-// Rows of a block that come through shared memory, and what they may take there: with what the
-// kernel has for itself, no more than a block may have unasked.
-inline constexpr int staged_row_threads = 128, staged_row_bytes = 36864;
+// Threads of a block whose rows come through shared memory, about how many bytes of them a block
+// has, or of at least some rows at most, and how many rows of a thread at most: on an H100 blocks
+// of more begin and end too seldom to keep memory busy.
+inline constexpr int staged_row_threads = 128, staged_row_bytes = 8192;
+inline constexpr int least_staged_rows = 64, most_staged_bytes = 16384, most_staged_turns = 16;
+// Elements of ordered rows that a thread joins in registers.
+inline constexpr int staged_run = 16;
+// … and how many results of such runs wait for others.
+constexpr int staged_row_levels(int n) {
+  int levels = 0;
+  for (int runs = (n - 1) / staged_run; runs > 0; runs /= 2) ++levels;
+  return levels;
+}
 inline constexpr int whole_column_threads = 128;
 inline constexpr int staged_column_parts = 4;
 // Threads of a block at most that reads rows of a few columns as one run: a pack of a round for
@@ -60,7 +70,12 @@ struct ReduceLoop {
   // Bytes of partial results from one unit to the next, and from one output to the next.
   i64 unit_stride, output_stride;
   u32 outputs;
-  u32 columns;       // outputs side by side, which tiles divide
+  u32 columns;  // outputs side by side, which tiles divide
+  // Of staged rows: those of a block, how many bytes one is from the next in shared memory and,
+  // where those are not as many as in memory, how many packs.
+  u32 block_rows;
+  int tile_step;
+  Divisor row_packs;
   Divisor units;     // parts of one output's elements; for rows, those of a block are one
   Divisor tiles;     // of so many columns
   int width_log2;    // threads to a row, for rows
@@ -109,8 +124,7 @@ struct ReduceKernels {
   // anywhere; under [1] with twice as many, for longer rows; or null.
   const void* narrow_rows[2] = {};
   const void* narrow_rows_any = nullptr;
-  // Ordered, of items of up to 8 bytes: a thread to each of short rows that begin anywhere; or
-  // null.
+  // A thread to each, through shared memory, of most_staged elements at most; or null.
   const void* staged_rows = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
@@ -127,6 +141,7 @@ struct ReduceKernels {
   // Moments about the mean of the elements, which these kernels find: there are only short rows.
   bool about_mean = false;
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
+  int most_staged = reduce_lanes;
   int whole_width = 1, whole_parts = 1;
 };
 

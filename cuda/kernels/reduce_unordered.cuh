@@ -721,6 +721,38 @@ __global__ void __launch_bounds__(short_row_threads)
   task.finish<R>(loop, result, task.threads);
 }
 
+// A row in shared memory as one thread reduces it; see OrderedRow.
+template <class R>
+struct UnorderedRow {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  using Lanes = typename R::template Lanes<1>;
+
+  static constexpr int levels(int) { return 0; }
+
+  template <int E, class Each>
+  static __device__ __forceinline__ void reduce_all(const ReduceLoop&, int n, A*, Each&& each) {
+    each([&](const M* row, const char*) {
+      Lanes lanes;
+      lanes.start();
+      int k = 0;
+      const auto take = [&](auto together) {
+        const auto x = *reinterpret_cast<const Pack<M, together>*>(row + k);
+#pragma unroll
+        for (int i = 0; i < together; ++i) lanes.add({x.v[i]}, k + i);
+        k += together;
+      };
+#pragma unroll 4
+      while (k + E <= n) take(std::integral_constant<int, E>{});
+      if constexpr (E > 1) {
+        while (k < n) take(std::integral_constant<int, 1>{});
+      }
+      lanes.finish(n);
+      return lanes.result(0, 0, 1, n);
+    });
+  }
+};
+
 // ---- columns ------------------------------------------------------------------------------------
 
 // An item of words from p on, of whose bytes so many exist; it may stand in two aligned ones.
@@ -908,10 +940,18 @@ struct lanes_of<R, 8, SumBytes, Otherwise> {
 template <class R>
 inline constexpr int unordered_columns_of = R::bytes == 1 ? R::lanes / 2 : R::lanes;
 
+// How long rows are at most of which a thread each reads elements from shared memory: of many bytes
+// that takes longer than memory, or than by packs of which words are joined at once.
+template <class T>
+constexpr int most_staged_of(bool joins_words) {
+  return sizeof(memory_t<T>) > 1 ? reduce_lanes : joins_words ? 48 : 100;
+}
+
 // Sums and extremes of integers.
 template <class Op, class T, class A, template <class, int> class OfBytes>
 struct OfIntegers : Reducer<T, A> {
   static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
+  static constexpr int most_staged = most_staged_of<T>(ops::same_type_v<Op, ops::Sum>);
   template <int V>
   using Lanes = typename lanes_of<OfIntegers, V, OfBytes, ScalarLanes<OfIntegers, V>>::type;
   static __device__ __forceinline__ A identity() { return Op::template identity<A>(); }
@@ -922,6 +962,7 @@ struct OfIntegers : Reducer<T, A> {
 // Of the condition that an element is not zero.
 template <class Op, class T, class A, template <class, int> class OfBytes>
 struct OfConditions : Reducer<T, A> {
+  static constexpr int most_staged = most_staged_of<T>(true);
   template <int V>
   using Lanes = typename lanes_of<OfConditions, V, OfBytes, ScalarLanes<OfConditions, V>>::type;
   static __device__ __forceinline__ A identity() {
@@ -942,6 +983,7 @@ struct OfPositions : Reducer<T, Position<Value>> {
   using A = Position<Value>;
   using value_type = Value;
   static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
+  static constexpr int most_staged = most_staged_of<T>(false);
   template <int V>
   using Lanes =
       typename lanes_of<OfPositions, V, PositionBytes, PositionLanes<OfPositions, V>>::type;
@@ -969,6 +1011,10 @@ ReduceKernels unordered_kernels() {
   k.rows_any = reinterpret_cast<const void*>(&unordered_rows<R, 1>);
   k.short_rows = reinterpret_cast<const void*>(&unordered_short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&unordered_short_rows<R, 1>);
+  if constexpr (R::bytes <= 8) {
+    k.most_staged = R::most_staged;
+    k.staged_rows = reinterpret_cast<const void*>(&staged_rows<R, UnorderedRow<R>>);
+  }
   constexpr int columns = unordered_columns_of<R>;
   k.columns[0] = reinterpret_cast<const void*>(&unordered_columns<R, columns>);
   k.columns[1] = reinterpret_cast<const void*>(&unordered_columns<R, 1>);
