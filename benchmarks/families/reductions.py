@@ -193,6 +193,7 @@ def reductions(scale: Scale) -> Iterator[Case]:
             for axes in (0, 1):
                 yield case("reductions", "sum", (n // 16, columns), dtype, axes, tier=USUAL)
     yield case("reductions", "max", (n // 16, 3), "float32", 1, tier=USUAL)
+    yield case("reductions", "sum", (n // 16, 5), "int8", 1, tier=USUAL)
     square = (side(scale.cached), side(scale.cached))
     for axes in (0, 1):
         for dtype in FLOATING:
@@ -214,7 +215,9 @@ def argreductions(scale: Scale) -> Iterator[Case]:
                 pairs=False,
             )
     yield from over_views("argreductions", "argmax", "float32", scale.large, USUAL)
-    yield case("argreductions", "argmax", (scale.large // 16, 3), "float32", 1, tier=USUAL)
+    for columns in (3, 5):
+        few = (scale.large // 16, columns)
+        yield case("argreductions", "argmax", few, "float32", 1, tier=USUAL)
     for size in (scale.cached, scale.medium):
         for dtype in FLOATING:
             yield case("argreductions", "argmax", (size,), dtype, None, tier=USUAL)
@@ -237,10 +240,11 @@ def deviations(scale: Scale) -> Iterator[Case]:
                     tier=USUAL,
                     spelled=torch_deviation(function, None),
                 )
-    few = (scale.large // 16, 3)
-    yield case(
-        "deviations", "var", few, "float32", 1, tier=USUAL, spelled=torch_deviation("var", 1)
-    )
+    for columns, dtype in ((3, "float32"), (5, "float64")):
+        few = (scale.large // 16, columns)
+        yield case(
+            "deviations", "var", few, dtype, 1, tier=USUAL, spelled=torch_deviation("var", 1)
+        )
     yield from over_views("deviations", "var", "float32", scale.large, FULL)
 
 
