@@ -462,3 +462,45 @@ class TestReductions:
         for f, axis in itertools.product((xp.max, xp.min), (None, *range(a.ndim))):
             results = {np.asarray(f(ours(b), axis=axis)).tobytes() for b in self.layouts(a)}
             assert len(results) == 1
+
+
+@pytest.mark.usefixtures("threads")
+class TestScans:
+    """Columns whose rows are long, follow each other, begin with lines or anywhere in them; rows
+    that are short; axes that are one chunk and a few, or shorter."""
+
+    SHAPES = (
+        [((n, -1), 0) for n in (2, 7, 16, 33, 100, 4099)]
+        + [((-1, m), 0) for m in (16, 255, 1000)]
+        + [((-1, n), 1) for n in (2, 16, 33, 255)]
+        + [((5, n, -1), 1) for n in (11, 40)]
+        + [((-1, n, m), 1) for n, m in ((20, 256), (70, 255), (257, 16))]
+    )
+
+    @pytest.mark.parametrize("dtype", ["int16", "float32", "int64", "complex64"])
+    @pytest.mark.parametrize(("shape", "axis"), SHAPES)
+    def test_sums_and_products_that_are_exact(self, shape, axis, dtype):
+        a = whole(shape, dtype)
+        # The part begins and ends within lines; its result goes past the caches only where enough
+        # columns are left.
+        for part in (np.s_[...], np.s_[..., 3:]):
+            view = xp.asarray(a)[part]
+            expected = np.cumulative_sum(a[part], axis=axis, dtype=a.dtype)
+            same(xp.cumulative_sum(view, axis=axis, dtype=view.dtype), expected)
+            after = xp.cumulative_sum(view, axis=axis, dtype=view.dtype, include_initial=True)
+            same(after[(slice(None),) * axis + (slice(1, None),)], expected)
+        signs = np.sign(a.real).astype(dtype) + (a.real == 0)
+        same(
+            xp.cumulative_prod(xp.asarray(signs), axis=axis, dtype=view.dtype),
+            np.cumulative_prod(signs, axis=axis, dtype=a.dtype),
+        )
+
+    @pytest.mark.parametrize("shape", [(16, -1), (17, -1), (100, -1), (-1, 300), (-1, 16)])
+    def test_of_several_dtypes_and_layouts(self, shape):
+        a = whole(shape, "int16").astype("int32")
+        for axis in (0, 1):
+            expected = np.cumulative_sum(a, axis=axis, dtype="int64")
+            same(xp.cumulative_sum(xp.asarray(a), axis=axis), expected)
+            transposed = np.ascontiguousarray(a.T)
+            same(xp.cumulative_sum(xp.asarray(transposed).T, axis=axis), expected)
+            same(xp.cumulative_sum(xp.asarray(a[::-1])[::-1], axis=axis), expected)

@@ -10,7 +10,7 @@ namespace arrayx::cpu {
 
 namespace {
 
-constexpr std::int64_t block_bytes = 16 << 10;
+constexpr std::int64_t block_bytes = 16 << 10, rows_ahead = 16;
 // A long line is cut among threads in sections of so many bytes for each, of blocks that are summed
 // up so many together.
 constexpr std::int64_t section_bytes = 1 << 20, most_section_blocks = 256, blocks_together = 4;
@@ -113,7 +113,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   if (in.layout->size == 0) return;
   const int kind = product ? 1 : n <= longest_in_order ? 2 : 0;
   const ScanKernel rows = kernels().reduce.scan_rows[kind][d];
-  const ScanKernel columns = kernels().reduce.scan_columns[kind][d];
+  const ScanColumnsKernel columns = kernels().reduce.scan_columns[kind][d];
   if (!rows) {
     raise(ErrorKind::not_implemented, "a scan into ", out.dtype, " has no kernel");
   }
@@ -141,15 +141,23 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool out_direct = aligned && (by_columns || out_step == out_item || n == 1);
   const int widest = std::max(item, out_item);
   const bool in_chunks = kind == 0 && !is_complex(out.dtype) && out_item >= 4;
-  // A large result goes past the caches, by way of a block in L1: what adds up faster than lines
-  // are fetched to be overwritten, in rows of whole lines or columns beside each other.
+  // A large result goes past the caches, by way of a block in L1 or line by line: what adds up
+  // faster than lines are fetched to be overwritten, in rows of whole lines or columns beside each
+  // other, of which a row follows the other or is long; in short rows that follow each other, too.
   const bool whole_lines = reinterpret_cast<std::uintptr_t>(out_data) % line_bytes == 0 &&
                            (m == 1 || out_kept_stride % line_bytes == 0);
-  const std::int64_t count = kept.count() * n;
+  const std::int64_t count = kept.count() * n, out_row = (by_columns ? m : n) * out_item;
+  const bool follows =
+      by_columns ? out_step == out_row && out_row >= line_bytes &&
+                       out_row <= most_scan_column_bytes && out_row * n >= 4 * streamed_bytes
+                 : out_direct && out_kept_stride == out_row && (!in_chunks || whole_lines) &&
+                       4 * out_row <= block_bytes && m * out_row >= block_bytes;
   const bool streamed =
       goes_past_caches(count * out_item, count * (item + out_item)) && in.data != out.data &&
-      (by_columns ? m * out_item >= streamed_bytes
-                  : in_chunks && out_direct && whole_lines && n * out_item >= 16 * streamed_bytes);
+      (follows || (by_columns ? out_row >= streamed_bytes
+                              : (in_chunks || out_item >= 8) && out_direct && whole_lines &&
+                                    out_row >= 16 * streamed_bytes));
+  const bool joined = streamed && follows;
   const bool adjoining = kept.ndim() == 1 && kept_stride == n * item;
   const bool blocked = !in_direct || !out_direct || streamed;
   if (in_chunks && !by_columns && in_direct && out_direct && kept.count() < 4 &&
@@ -162,38 +170,65 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
     }
     return;
   }
+  // Columns that go in order past the caches do so row by row.
+  const bool row_by_row = streamed && by_columns && !in_chunks && kept_stride == item;
+  const bool streams_columns =
+      streamed && by_columns &&
+      (in_chunks ? kernels().reduce.streams_chunks : !product || !is_complex(out.dtype));
+  // Whole lines, so that rows of which one tile begins with a line do in all.
+  const std::int64_t column_bytes =
+      row_by_row && !joined ? std::clamp(block_bytes / n / line_bytes * line_bytes,
+                                         std::int64_t{1024}, std::int64_t{most_scan_column_bytes})
+                            : most_scan_column_bytes;
   // Rows whose elements wait for each other run four at a time.
   const std::int64_t fewest = in_chunks ? 1 : 4;
   const std::int64_t width =
-      by_columns
-          ? std::min<std::int64_t>(most_scan_column_bytes / out_item, m)
-          : std::min(std::clamp<std::int64_t>(block_bytes / widest / n, fewest, most_scan_rows), m);
+      by_columns ? std::min<std::int64_t>(column_bytes / out_item, m)
+                 : std::min(std::clamp<std::int64_t>(
+                                (joined ? 2 * streamed_bytes : block_bytes) / widest / n, fewest,
+                                most_scan_rows),
+                            m);
   const Tiles tiles(kept, width);
-  const std::int64_t block_elements = (streamed ? streamed_bytes : block_bytes) / widest;
+  // Bytes of a block; of rows one after the other as many of each as are written so.
+  const std::int64_t piece = joined || !streamed       ? block_bytes
+                             : by_columns || in_chunks ? streamed_bytes
+                                                       : streamed_bytes * tiles.width();
+  const std::int64_t block_elements = piece / widest / tiles.width();
+  const std::int64_t least_block = row_by_row ? 1 : scan_chunk;
   const std::int64_t block =
-      blocked ? std::min(std::max(block_elements / tiles.width() / scan_chunk, std::int64_t{1}) *
-                             scan_chunk,
-                         n)
-              : n;
+      joined && !by_columns ? n
+      : blocked ? std::min(std::max(block_elements / least_block, std::int64_t{1}) * least_block, n)
+                : n;
   // Rows of a block of columns do not all begin in the same set of an L1.
-  const std::int64_t gap = by_columns ? line_bytes : 0;
+  const std::int64_t gap = by_columns && !joined ? line_bytes : 0;
   const std::int64_t slab =
       (std::max<std::int64_t>(block, 1) * (tiles.width() * widest + gap) + 63) & ~63;
+  // Rows that do not begin with lines are runs of their own: the line that each has come to.
+  constexpr std::int64_t most_runs = 4096, begun_bytes = 3 * line_bytes;
+  const bool in_runs = streamed && by_columns && !joined && n <= most_runs;
+  const std::int64_t begun = in_runs ? n * begun_bytes : 0;
+  // How far ahead rows are asked for.
+  const std::int64_t ahead = row_by_row ? std::max(block, std::min(rows_ahead, n)) : block;
   const CopyKernel copy_in = kernels().copy[item_class(item)];
   const CopyKernel copy_out = kernels().copy[item_class(out_item)];
   const std::int64_t work = kept.count() * n * (item + out_item);
   const std::int64_t per_task =
-      std::max<std::int64_t>((64 << 10) / (n * tiles.width() * widest), 1);
+      std::max<std::int64_t>((streamed ? 512 << 10 : 64 << 10) / (n * tiles.width() * widest), 1);
 
   parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
     alignas(64) char carry[scan_carry];
-    const std::int64_t end = std::min(tiles.count(), (task + 1) * per_task);
-    for (std::int64_t t = task * per_task; t < end; ++t) {
+    const std::int64_t begin = task * per_task, end = std::min(tiles.count(), begin + per_task);
+    bool goes_on = false;  // whether runs have begun
+    for (std::int64_t t = begin; t < end; ++t) {
       const Tile tile = tiles[t];
       const std::int64_t w = tile.width;
-      const char* const next = streamed && by_columns && t + 1 < tiles.count()
-                                   ? in_base + tiles[t + 1].offset[0] * item
-                                   : nullptr;
+      const char* next = nullptr;
+      bool ends = true;  // whether runs do, before a tile that is less than a line
+      if (streamed && by_columns && t + 1 < tiles.count()) {
+        const Tile then = tiles[t + 1];
+        next = in_direct ? in_base + then.offset[0] * item : nullptr;
+        ends = t + 1 == end || then.position % m == 0 || then.width * out_item < line_bytes;
+      }
       for (std::int64_t k = 0; k < n; k += block) {
         const std::int64_t count = std::min(block, n - k);
         const char* from = in_base + tile.offset[0] * item + k * step;
@@ -202,7 +237,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
         std::int64_t from_stride = by_columns ? step : kept_stride;
         std::int64_t to_stride = by_columns ? out_step : out_kept_stride;
         const std::int64_t line = by_columns ? w : count, lines = by_columns ? count : w;
-        char* scratch = blocked ? thread_scratch(3 * slab) : nullptr;
+        char* scratch = blocked ? thread_scratch(3 * slab + begun) : nullptr;
         const char* source = from;
         char* target = to;
         if (!in_direct) {
@@ -216,36 +251,68 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
           }
           from_stride = line * out_item;
         }
-        if (streamed || !out_direct) {
+        // Whole lines go past the caches as they are found.
+        const bool at_once = streams_columns && out_step % line_bytes == 0 &&
+                             reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0;
+        const bool by_scratch = !at_once && (streamed || !out_direct);
+        if (by_scratch) {
           target = scratch + 2 * slab;
           to_stride = line * out_item + gap;
         }
-        (by_columns ? columns : rows)(source, from_stride, target, to_stride, lines, line, k,
-                                      carry);
-        if (streamed) {
-          const std::int64_t to_next = by_columns ? out_step : out_kept_stride;
-          for (std::int64_t l = 0; l < lines; ++l) {
-            if (in_direct && by_columns) {  // a block further, be it the next tile's first one
-              const std::int64_t row = k + block + l;
-              if (row < n) {
-                fetch_for_second(from + (block + l) * step, line * item);
-              } else if (next && row < n + block) {
-                fetch_for_second(next + (row - n) * step, line * item);
-              }
-            } else if (in_direct) {
-              const char* const row = from - k * item + l * kept_stride;
-              const std::int64_t rows_left = adjoining ? m - tile.position - l : 1;
-              fetch_pages(row, k * item, line * item, rows_left * n * item);
-            }
-            kernels().stream(target + l * to_stride, to + l * to_next, line * out_item, nullptr);
-          }
-        } else if (!out_direct) {
+        // The rows that are read later: those of a tile whose results go by way of scratch in
+        // chunks are asked for while these leave.
+        const bool while_leaving = by_scratch && !row_by_row && !joined;
+        const std::int64_t later = k + ahead;
+        const char* later_row = nullptr;
+        if (streamed && by_columns && in_direct && later < n) {
+          later_row = from + ahead * step;
+        } else if (next) {
+          later_row = next + (row_by_row ? later - n : 0) * step;
+        }
+        const std::int64_t later_rows = !later_row  ? 0
+                                        : later < n ? std::min(block, n - later)
+                                                    : block;
+        if (joined && !by_columns && in_direct) {
+          fetch(from + page_bytes, lines * line * item);
+        }
+        if (by_columns) {
+          columns({source, from_stride, target, to_stride, lines, line, k, carry, later_row,
+                   while_leaving ? 0 : later_rows, at_once});
+        } else {
+          rows(source, from_stride, target, to_stride, lines, line, k, carry);
+        }
+        if (!by_scratch) continue;
+        if (!streamed) {
           copy_out(
               target, {to_stride, out_item}, to,
               {by_columns ? out_step : out_kept_stride, by_columns ? out_kept_stride : out_step},
               lines, line);
+          continue;
+        }
+        if (joined) {
+          kernels().stream(target, to, lines * line * out_item, nullptr);
+          continue;
+        }
+        const std::int64_t to_next = by_columns ? out_step : out_kept_stride;
+        for (std::int64_t l = 0; l < lines; ++l) {
+          const char* const leaving = target + l * to_stride;
+          if (while_leaving && l < later_rows) {
+            fetch_for_second(later_row + l * step, line * item);
+          } else if (in_direct && !by_columns) {
+            const char* const row = from - k * item + l * kept_stride;
+            const std::int64_t rows_left = adjoining ? m - tile.position - l : 1;
+            fetch_pages(row, k * item, line * item, rows_left * n * item);
+          }
+          if (in_runs && line * out_item >= line_bytes) {
+            kernels().stream_runs({leaving, to_stride, to + l * to_next, to_next, 1,
+                                   line * out_item, !goes_on, ends, nullptr,
+                                   scratch + 3 * slab + (k + l) * begun_bytes});
+          } else {
+            kernels().stream(leaving, to + l * to_next, line * out_item, nullptr);
+          }
         }
       }
+      goes_on = !ends;
     }
     if (streamed) kernels().stream_fence();
   });

@@ -58,8 +58,8 @@ using ArgColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::
                                   std::int64_t* index);
 
 // Running combination of each row (column), all in the accumulator's dtype, strides in bytes. The
-// kernel goes on from element `position` of the axis, a multiple of scan_chunk; `carry` is its own
-// memory between calls.
+// kernel goes on from element `position` of the axis, a multiple of scan_chunk where it goes in
+// chunks; `carry` is its own memory between calls.
 //   Products, complex sums, those of 8- and 16-bit integers and all along lines of at most
 // longest_in_order elements combine one element after the other. Other sums go in chunks of 64
 // bytes, in which the upper half of each pair, four, eight … adds the sum of the lower half; to
@@ -69,6 +69,20 @@ using ArgColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::
 using ScanKernel = void (*)(const char* in, std::int64_t in_row_stride, char* out,
                             std::int64_t out_row_stride, std::int64_t rows, std::int64_t columns,
                             std::int64_t position, void* carry);
+// The same of columns. As many of the rows that are read later are asked for on the way. Results
+// may go past the caches where all rows of the output begin with lines: those that go in chunks if
+// `streams_chunks`, others but for complex products.
+struct ScanColumnsJob {
+  const char* in;
+  std::int64_t in_row_stride;
+  char* out;
+  std::int64_t out_row_stride, rows, columns, position;
+  void* carry;
+  const char* later;
+  std::int64_t later_rows;
+  bool streamed;
+};
+using ScanColumnsKernel = void (*)(const ScanColumnsJob& job);
 template <class A>
 inline constexpr bool scans_in_chunks = (std::is_arithmetic_v<A> && sizeof(A) >= 4);
 inline constexpr std::int64_t longest_in_order = 32, scan_chunk = 16, scan_block = 4096;
@@ -90,7 +104,8 @@ struct ReduceKernels {
   ArgColumnsKernel arg_columns[2][dtype_count] = {};
   // [0] is the sum, [1] the product, [2] the sum in order; by the accumulator's dtype. (scan.cpp)
   ScanKernel scan_rows[3][dtype_count] = {};
-  ScanKernel scan_columns[3][dtype_count] = {};
+  ScanColumnsKernel scan_columns[3][dtype_count] = {};
+  bool streams_chunks = false;  // those of scans, line by line
 };
 
 }  // namespace arrayx::cpu

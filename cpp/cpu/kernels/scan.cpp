@@ -1,11 +1,52 @@
 // Running sums and products over contiguous rows or columns, compiled per instruction set. The
 // association is the one reduce_kernels.hpp states, whatever the vector width.
 #include "../prefetch.hpp"
+#include "../simd/stream.hpp"
 #include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
 namespace {
+
+// Asks for the rows that are read later: as many lines as are read meanwhile, row after row. Many
+// at once, or lines of many rows in turn, take up to half as long again.
+template <bool Asks>
+class Asking {
+ public:
+  ARRAYX_HD Asking(const ScanColumnsJob& job, int64_t row_bytes)
+      : row_(job.later),
+        row_stride_(job.in_row_stride),
+        row_bytes_(row_bytes),
+        left_(job.later_rows * ((row_bytes - 1) / line_bytes + 1)) {}
+  template <int lines>
+  ARRAYX_HD void ask() {
+    if (!Asks || left_ <= 0) return;
+    left_ -= lines;
+    ARRAYX_UNROLL
+    for (int l = 0; l < lines; ++l) {
+      __builtin_prefetch(row_ + at_);
+      at_ += line_bytes;
+      if (at_ >= row_bytes_) {
+        __builtin_prefetch(row_ + row_bytes_ - 1);  // where the row begins within a line
+        at_ = 0;
+        row_ += row_stride_;
+      }
+    }
+  }
+
+ private:
+  const char* row_;
+  int64_t row_stride_, row_bytes_, left_, at_ = 0;
+};
+
+// f(asks, streams), two constants, as the job says.
+template <class F>
+void with_choices(const ScanColumnsJob& job, F&& f) {
+  using Yes = std::true_type;
+  using No = std::false_type;
+  if (job.streamed) return job.later_rows != 0 ? f(Yes(), Yes()) : f(No(), Yes());
+  return job.later_rows != 0 ? f(Yes(), No()) : f(No(), No());
+}
 
 // One element after the other.
 template <class Op, class A>
@@ -64,30 +105,56 @@ struct InOrder {
     }
   }
 
-  static void columns(const char* in, int64_t in_stride, char* out, int64_t out_stride,
-                      int64_t rows, int64_t width, int64_t position, void* carry) {
-    A* c = static_cast<A*>(carry);
-    for (int64_t r = 0; r < rows; ++r) {
-      const char* p = in + r * in_stride;
-      char* q = out + r * out_stride;
-      if (position + r == 0) {
-        __builtin_memcpy(c, p, width * sizeof(A));
-        __builtin_memcpy(q, p, width * sizeof(A));
-        continue;
-      }
+  static void columns(const ScanColumnsJob& job) {
+    if constexpr (ops::is_complex_v<A> && std::is_same_v<Op, ops::Sum>) {
+      ScanColumnsJob parts = job;
+      parts.columns *= 2;
+      InOrder<Op, decltype(A::re)>::columns(parts);
+    } else {
+      with_choices(job, [&](auto asks, auto streams) { run_columns<asks, streams>(job); });
+    }
+  }
+  template <bool Asks, bool Streams>
+  static void run_columns(const ScanColumnsJob& given) {
+    const ScanColumnsJob job = given;  // which no store changes
+    const int64_t width = job.columns;
+    A* const c = static_cast<A*>(job.carry);
+    Asking<Asks> later(job, width * int64_t(sizeof(A)));
+    const auto run_row = [&](const char* p, char* q, auto first) {
       int64_t j = 0;
       if constexpr (!ops::is_complex_v<A>) {
-        constexpr int W = ops::vector_bytes / int(sizeof(A));
+        constexpr int W = ops::vector_bytes / int(sizeof(A)), together = line / W;
         using V = Vec<A, W>;
-        for (; j + W <= width; j += W) {
-          const V x = Op::combine(V::load(c + j), V::load(p + j * sizeof(A)));
-          x.store(c + j);
-          x.store(q + j * sizeof(A));
+        const auto add = [&](int64_t at) {
+          V x = V::load(p + at * sizeof(A));
+          if (!first) x = Op::combine(V::load(c + at), x);
+          x.store(c + at);
+          return x;
+        };
+        for (; j + line <= width; j += line) {
+          later.template ask<1>();
+          V x[together];
+          ARRAYX_UNROLL
+          for (int v = 0; v < together; ++v) x[v] = add(j + v * W);
+          ARRAYX_UNROLL
+          for (int v = 0; v < together; ++v) put<Streams>(x[v], q + (j + v * W) * sizeof(A));
         }
+        for (; j + W <= width; j += W) add(j).store(q + j * sizeof(A));
       }
-      for (; j < width; ++j) {
-        c[j] = Op::combine(c[j], load_item<A>(p + j * sizeof(A)));
+      for (int64_t asked = j; j < width; ++j) {
+        if (Asks && (j - asked) % line == 0) later.template ask<1>();
+        const A x = load_item<A>(p + j * sizeof(A));
+        c[j] = first ? x : Op::combine(c[j], x);
         store_item(q + j * sizeof(A), c[j]);
+      }
+    };
+    for (int64_t r = 0; r < job.rows; ++r) {
+      const char* const p = job.in + r * job.in_row_stride;
+      char* const q = job.out + r * job.out_row_stride;
+      if (job.position + r == 0) {
+        run_row(p, q, std::true_type());
+      } else {
+        run_row(p, q, std::false_type());
       }
     }
   }
@@ -100,6 +167,8 @@ struct Chunked {
   static constexpr int P = reduce_lanes(sizeof(A));
   static constexpr int R = P / W;
   using V = Vec<A, W>;
+  // Vectors of whole lines.
+  static constexpr bool streams_chunks = sizeof(V) == line_bytes;
 
   // The element before the upper half of i's group of 2 * step.
   static constexpr int source(int i, int step) {
@@ -247,10 +316,11 @@ struct Chunked {
 
   // A chunk of rows, or the `rows` that are left of the last one: all of its sums are found in
   // registers, one vector of columns after the other. `inner` counts the chunks of the block.
-  template <bool Whole>
+  template <bool Whole, bool Asks, bool Streams>
   static void chunk_of_rows(const char* in, int64_t in_stride, char* out, int64_t out_stride,
-                            int64_t rows, int64_t width, A* inner, const A* outer) {
-    constexpr int together = 8;
+                            int64_t rows, int64_t width, A* inner, const A* outer,
+                            Asking<Asks>& later) {
+    constexpr int together = 8, rows_of_line = line_bytes / int(sizeof(V));
     const auto run = [&](int64_t j, auto load, auto store) {
       const V before = V::load(inner + j), blocks = V::load(outer + j);
       V lower(Op::template identity<A>());
@@ -258,6 +328,7 @@ struct Chunked {
       for (int first = 0; first < P; first += together) {
         const char* const p = in + first * in_stride + j * int64_t(sizeof(A));
         char* const q = out + first * out_stride + j * int64_t(sizeof(A));
+        later.template ask<together / rows_of_line>();
         V x[together];
         ARRAYX_UNROLL
         for (int r = 0; r < together; ++r) {
@@ -286,7 +357,7 @@ struct Chunked {
     };
     int64_t j = 0;
     for (; j + W <= width; j += W) {
-      run(j, [](const char* p) { return V::load(p); }, [](char* q, V y) { y.store(q); });
+      run(j, [](const char* p) { return V::load(p); }, [](char* q, V y) { put<Streams>(y, q); });
     }
     if (j < width) {
       const int64_t part = width - j;
@@ -295,24 +366,32 @@ struct Chunked {
           [part](char* q, V y) { __builtin_memcpy(q, &y.v, part * sizeof(A)); });
     }
   }
-  static void columns(const char* in, int64_t in_stride, char* out, int64_t out_stride,
-                      int64_t rows, int64_t width, int64_t position, void* carry) {
-    const int64_t step = (width + W - 1) / W * W;
-    A* inner = static_cast<A*>(carry);
+  static void columns(const ScanColumnsJob& job) {
+    with_choices(
+        job, [&](auto asks, auto streams) { run_columns<asks, streams && streams_chunks>(job); });
+  }
+  template <bool Asks, bool Streams>
+  static void run_columns(const ScanColumnsJob& job) {
+    const int64_t width = job.columns, step = (width + W - 1) / W * W;
+    A* inner = static_cast<A*>(job.carry);
     A* outer = inner + step;
     const V none(Op::template identity<A>());
-    for (int64_t r = 0; r < rows; r += P) {
-      if ((position + r) % scan_block == 0) {
+    Asking<Asks> later(job, width * int64_t(sizeof(A)));
+    for (int64_t r = 0; r < job.rows; r += P) {
+      if ((job.position + r) % scan_block == 0) {
         for (int64_t j = 0; j < width; j += W) {
           const V sum = Op::combine(V::load(outer + j), V::load(inner + j));
-          (position + r == 0 ? none : sum).store(outer + j);
+          (job.position + r == 0 ? none : sum).store(outer + j);
           none.store(inner + j);
         }
       }
-      const bool whole = r + P <= rows;
-      (whole ? chunk_of_rows<true> : chunk_of_rows<false>)(in + r * in_stride, in_stride,
-                                                           out + r * out_stride, out_stride,
-                                                           rows - r, width, inner, outer);
+      const bool whole = r + P <= job.rows;
+      (whole ? chunk_of_rows<true, Asks, Streams>
+             : chunk_of_rows<false, Asks, Streams>)(job.in + r * job.in_row_stride,
+                                                    job.in_row_stride,
+                                                    job.out + r * job.out_row_stride,
+                                                    job.out_row_stride, job.rows - r, width, inner,
+                                                    outer, later);
     }
   }
 };
@@ -336,6 +415,7 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
 }  // namespace
 
 void fill_scan(ReduceKernels& k) {
+  k.streams_chunks = ops::vector_bytes == line_bytes;
   for_each_accumulator([&k]<class A>(DType d, A) { fill_dtype<A>(k, d); });
 }
 
