@@ -496,7 +496,7 @@ def test_take(seed):
 # Results past the caches, whichever they are: rows that are picked whole, and rows that are all
 # picked from alike, which begin anywhere in a line or with one, and some of one line or less.
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
-@pytest.mark.parametrize("columns", [4096, 1031, 16, 13])
+@pytest.mark.parametrize("columns", [4096, 1031, 64, 16, 13])
 def test_large_take(dtype, columns):
     rows = 48 * 2**20 // np.dtype(dtype).itemsize // columns
     a = np.arange(rows * columns).astype("int16").astype(dtype).reshape(rows, columns)

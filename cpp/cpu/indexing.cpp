@@ -341,14 +341,20 @@ void pick_runs(const i64* offsets, const char* p, char* q, i64 rows, i64 n, Step
     return kernels().stream_fence();
   }
   const char* const o = reinterpret_cast<const char*>(offsets);
-  if (!fetches || length > fetched_run) return gather_rows<T>(o, p, q, rows, n, step, row);
-  // Runs are fetched a few at a time, while those before them are copied: of many at once some
-  // processors fetch the first ones only. AMD's after Zen 3 wait for as many lines as are asked
-  // for.
-  constexpr i64 few = 8, lines_ahead = 128, put_bytes = 4096;
+  // So many rows are asked for ahead, while those before them are copied. AMD's processors after
+  // Zen 3 wait for as many lines as are asked for.
+  constexpr i64 few = 8, lines_ahead = 128;
   const i64 lines = (length - 1) / line_bytes + 1;
-  const i64 ahead = reads_long_pieces_well ? lines_ahead / lines / few * few : 16;
+  const i64 ahead = reads_long_pieces_well ? std::max(lines_ahead / lines, few) / few * few : 16;
+  if (streamed && fetches && length % line_bytes == 0 && step.in == bytes && step.out == bytes &&
+      row.out == length && reinterpret_cast<std::uintptr_t>(q) % line_bytes == 0) {
+    kernels().stream_picks({offsets, bytes, p, row.in, q, rows, length, ahead});
+    return kernels().stream_fence();
+  }
+  if (!fetches || length > fetched_run) return gather_rows<T>(o, p, q, rows, n, step, row);
+  // Others are fetched a few at a time: of many at once some processors fetch the first ones only.
   // Those that follow each other are put together in the caches, and go past them.
+  constexpr i64 put_bytes = 4096;
   alignas(line_bytes) char together[put_bytes];
   const bool put = streamed && step.in == bytes && step.out == bytes && row.out == length;
   const i64 at_once = put ? put_bytes / length / few * few : rows;
@@ -818,7 +824,14 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       // More rows to a chunk share the places of their picks, where there are chunks for all
       // threads.
       const bool many = alike && size >= 8 * chunk_elements;
-      const Rows cut(plan, many ? chunk_elements : chunk_elements / 4);
+      // So do rows that are picked whole what is asked for ahead.
+      constexpr i64 most_rows = 2048, chunk_bytes = 1 << 18, many_bytes = 16 * chunk_bytes;
+      const i64 item_bytes = itemsize(out.dtype);
+      const bool large = plan.stride[0].back() == 0 && size * item_bytes >= many_bytes;
+      const Rows cut(plan, many ? chunk_elements
+                           : large
+                               ? std::min(chunk_bytes / item_bytes, most_rows * plan.size.back())
+                               : chunk_elements / 4);
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
         constexpr i64 bytes = sizeof(T), block = 2048;

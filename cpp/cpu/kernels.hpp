@@ -62,6 +62,17 @@ struct StreamRunsJob {
   char* begun;  // three lines for each row: the one that its run has come to, between margins
 };
 using StreamRunsKernel = void (*)(const StreamRunsJob& job);
+// The same of rows of whole lines that are picked, row r from in + r * in_row + offsets[r] * item:
+// they follow each other from a line on. So many rows further on are asked for.
+struct StreamPicksJob {
+  const std::int64_t* offsets;
+  std::int64_t item;
+  const char* in;
+  std::int64_t in_row;
+  char* out;
+  std::int64_t rows, bytes, ahead;
+};
+using StreamPicksKernel = void (*)(const StreamPicksJob& job);
 // The same of n items that lie backwards, the first one at `in`; so do those of `next`.
 using StreamBackwardsKernel = void (*)(const char* in, char* out, std::int64_t n, const char* next);
 // Columns of a matrix that is transposed: those of a strip, and where they begin.
@@ -203,6 +214,7 @@ struct KernelTable {
   CopyKernel copy[5] = {};
   StreamKernel stream = nullptr;
   StreamRunsKernel stream_runs = nullptr;
+  StreamPicksKernel stream_picks = nullptr;
   StreamBackwardsKernel stream_backwards[5] = {};
   void (*stream_fence)() = nullptr;
   StreamTransposeKernel stream_transpose[5] = {};

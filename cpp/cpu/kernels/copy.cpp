@@ -1201,6 +1201,18 @@ void stream_runs(const StreamRunsJob& job) {
   }
 }
 
+void stream_picks(const StreamPicksJob& given) {
+  const StreamPicksJob job = given;
+  const auto row = [&](i64 r) { return job.in + r * job.in_row + job.offsets[r] * job.item; };
+  for (i64 r = 0; r < std::min(job.ahead, job.rows); ++r) fetch(row(r), job.bytes);
+  char* out = job.out;
+  for (i64 r = 0; r < job.rows; ++r, out += job.bytes) {
+    if (r + job.ahead < job.rows) fetch(row(r + job.ahead), job.bytes);
+    const char* const in = row(r);
+    for (i64 b = 0; b < job.bytes; b += line_bytes) copy_vectors<true>(in, out, b, b + line_bytes);
+  }
+}
+
 template <class T>
 void stream_backwards(const char* in, char* out, std::int64_t n, const char* next) {
   constexpr i64 size = sizeof(T), width = ops::vector_bytes, lanes = width / size, together = 4;
@@ -1492,6 +1504,7 @@ void integer_range(void* out, std::uint64_t first, std::uint64_t step, std::int6
 void fill_copy(KernelTable& table) {
   table.stream = &stream;
   table.stream_runs = &stream_runs;
+  table.stream_picks = &stream_picks;
   table.stream_fence = &stream_fence;
   fill_casts<Boolean>(table, DType::bool_);
   fill_casts<i8>(table, DType::int8);
