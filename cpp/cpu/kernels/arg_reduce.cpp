@@ -312,6 +312,10 @@ struct Arg {
     T* best = static_cast<T*>(best_bytes);
     if (start) __builtin_memcpy(best, in, width * sizeof(T));
     const int64_t apart = row_stride < 0 ? -row_stride : row_stride;
+    // Rows that follow each other are asked for in the order of memory unless a near cache has all.
+    constexpr int64_t near_bytes = 256 << 10;
+    const bool straight = asks_for_pages && n * apart >= near_bytes;
+    const int64_t straight_on = !straight ? 0 : row_stride < 0 ? -straight_ahead : straight_ahead;
     alignas(64) Index index[most_columns + W];
     for (int64_t i = 0; i < n; i += most_rows) {
       const int64_t count = n - i < most_rows ? n - i : most_rows;
@@ -323,7 +327,9 @@ struct Arg {
       for (int64_t r = begins; r < count; r += most) {
         const int64_t rows = count - r < most ? count - r : most;
         const char* p = in + (i + r) * row_stride;
-        const int64_t ahead = r + most < count && most == together ? most * row_stride : 0;
+        const int64_t ahead = most == 1                              ? straight_on
+                              : most == together && r + most < count ? most * row_stride
+                                                                     : 0;
         int64_t j = 0;
         constexpr int64_t size = sizeof(T);
         for (; j + 4 * W <= width; j += 4 * W) {
