@@ -147,11 +147,13 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   const bool whole_lines = reinterpret_cast<std::uintptr_t>(out_data) % line_bytes == 0 &&
                            (m == 1 || out_kept_stride % line_bytes == 0);
   const std::int64_t count = kept.count() * n, out_row = (by_columns ? m : n) * out_item;
-  const bool follows =
-      by_columns ? out_step == out_row && out_row >= line_bytes &&
-                       out_row <= most_scan_column_bytes && out_row * n >= 4 * streamed_bytes
-                 : out_direct && out_kept_stride == out_row && (!in_chunks || whole_lines) &&
-                       4 * out_row <= block_bytes && m * out_row >= block_bytes;
+  const bool chunks_by_lines = kernels().reduce.streams_chunks;
+  const bool follows = by_columns ? out_step == out_row && out_row >= line_bytes &&
+                                        out_row <= most_scan_column_bytes &&
+                                        out_row * n >= 4 * streamed_bytes
+                                  : out_direct && out_kept_stride == out_row &&
+                                        (!in_chunks || (whole_lines && chunks_by_lines)) &&
+                                        4 * out_row <= block_bytes && m * out_row >= block_bytes;
   const bool streamed =
       goes_past_caches(count * out_item, count * (item + out_item)) && in.data != out.data &&
       (follows || (by_columns ? out_row >= streamed_bytes
@@ -173,8 +175,7 @@ void scan(bool product, const Operand& in, int axis, bool include_initial, const
   // Columns that go in order past the caches do so row by row.
   const bool row_by_row = streamed && by_columns && !in_chunks && kept_stride == item;
   const bool streams_columns =
-      streamed && by_columns &&
-      (in_chunks ? kernels().reduce.streams_chunks : !product || !is_complex(out.dtype));
+      streamed && by_columns && (in_chunks ? chunks_by_lines : !product || !is_complex(out.dtype));
   // Whole lines, so that rows of which one tile begins with a line do in all.
   const std::int64_t column_bytes =
       row_by_row && !joined ? std::clamp(block_bytes / n / line_bytes * line_bytes,
