@@ -109,6 +109,23 @@ ARRAYX_HD Vec<T, W> load_part(const void* p, int64_t count) {
 #endif
   return Vec<T, W>::load_first(p, int(count));
 }
+// Writes the first `count` lanes, of which there is one at least.
+template <class T, int W>
+ARRAYX_HD void store_part(Vec<T, W> x, void* p, int64_t count) {
+#if defined(__AVX512F__)
+  if constexpr (W * sizeof(T) == 64 && sizeof(T) >= 4) {
+    const std::uint64_t lanes = ~std::uint64_t(0) >> (64 - count);
+    const __m512i bits = __builtin_bit_cast(__m512i, x.v);
+    if constexpr (sizeof(T) == 8) {
+      _mm512_mask_storeu_epi64(p, __mmask8(lanes), bits);
+    } else {
+      _mm512_mask_storeu_epi32(p, __mmask16(lanes), bits);
+    }
+    return;
+  }
+#endif
+  __builtin_memcpy(p, &x.v, count * sizeof(T));
+}
 template <class T, class A, int W>
 ARRAYX_HD Vec<A, W> load_part_as(const char* p, int64_t count) {
   return ops::convert<Vec<A, W>>(load_part<T, W>(p, count));

@@ -289,11 +289,20 @@ struct Chunked {
             [q](int r, V y) { y.store(q + r * sizeof(V)); });
       }
       if (i < end) {
-        alignas(64) A last[P] = {};
-        __builtin_memcpy(last, in + i * int64_t(sizeof(A)), (end - i) * sizeof(A));
-        run([&last](int r) { return V::load(last + r * W); },
-            [&last](int r, V y) { y.store(last + r * W); });
-        __builtin_memcpy(out + i * int64_t(sizeof(A)), last, (end - i) * sizeof(A));
+        const char* const p = in + i * int64_t(sizeof(A));
+        char* const q = out + i * int64_t(sizeof(A));
+        const int64_t left = end - i;
+        run(
+            [p, left](int r) {
+              const int64_t live = left - r * W;
+              if (live <= 0) return V(A(0));
+              const char* const at = p + r * sizeof(V);
+              return live < W ? load_part<A, W>(at, live) : V::load(at);
+            },
+            [q, left](int r, V y) {
+              const int64_t live = left - r * W;
+              if (live > 0) store_part<A, W>(y, q + r * sizeof(V), live < W ? live : W);
+            });
         i = end;
       }
     }
@@ -363,7 +372,7 @@ struct Chunked {
       const int64_t part = width - j;
       run(
           j, [part](const char* p) { return load_part<A, W>(p, part); },
-          [part](char* q, V y) { __builtin_memcpy(q, &y.v, part * sizeof(A)); });
+          [part](char* q, V y) { store_part<A, W>(y, q, part); });
     }
   }
   static void columns(const ScanColumnsJob& job) {
