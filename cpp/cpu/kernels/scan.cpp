@@ -301,7 +301,7 @@ struct Chunked {
             },
             [q, left](int r, V y) {
               const int64_t live = left - r * W;
-              if (live > 0) store_part<A, W>(y, q + r * sizeof(V), live < W ? live : W);
+              if (live > 0) store_part(y, q + r * sizeof(V), live < W ? live : W);
             });
         i = end;
       }
@@ -372,7 +372,7 @@ struct Chunked {
       const int64_t part = width - j;
       run(
           j, [part](const char* p) { return load_part<A, W>(p, part); },
-          [part](char* q, V y) { store_part<A, W>(y, q, part); });
+          [part](char* q, V y) { store_part(y, q, part); });
     }
   }
   static void columns(const ScanColumnsJob& job) {
