@@ -100,6 +100,24 @@ def test_a_wrong_result_is_told_and_not_timed() -> None:
     assert set(outcome.seconds) == {"NumPy"}
 
 
+def test_operands_that_a_library_has_changed_are_made_anew() -> None:
+    def negative(x: np.ndarray) -> np.ndarray:
+        result = np.negative(x)
+        x[...] = 0
+        return result
+
+    changing = SimpleNamespace(negative=negative, abs=np.abs)
+    other = replace(libraries.numpy_library(), name="other", xp=changing)
+    store = timing.Store()
+    for function in ("negative", "abs", "negative"):
+        x = {"x": Operand((9,), "float64")}
+        case = Case("elementwise", function, f"xp.{function}(x)", x)
+        outcome = timing.Timing(case)
+        timers = timing.checked_timers(case, [*few_libraries(), other], store, outcome)
+        assert (outcome.wrong, outcome.lacking) == ({}, {})
+        assert set(timers) == {"arrayx", "NumPy", "other"}
+
+
 def test_a_reference_stands_for_an_inaccurate_answer_of_numpy() -> None:
     ours, peer = few_libraries()
     reference = "xp.cumulative_sum(x, axis=0, dtype=xp.float64)"
