@@ -163,6 +163,9 @@ int threads_at_a_bank(std::int64_t step) {
   return most;
 }
 
+// Rows of so many elements that begin anywhere are read by packs, of which threads have several.
+constexpr std::int64_t least_shifted = 2 * reduce_lanes;
+
 // Whether short rows of elements side by side come through shared memory, where a thread has each:
 // rows that begin anywhere or, of `aligned` packs, those that take longer on an H100 if threads
 // share them.
@@ -185,7 +188,9 @@ bool cut_staged_rows(const Pass& p, ReduceLoop& loop, bool aligned, Launch& l) {
     // Threads that share a row do so well where none is idle and results are short. A thread alone
     // takes long where banks are crowded, and is one of few where rows are not many.
     const std::int64_t loads = ceil_divide(n, k.lanes), sharing = power_of_two(loads);
-    const bool idle = sharing != loads, is_long = k.accumulator_bytes > 8,
+    // Positions of small items are short until they are stored.
+    const bool idle = sharing != loads,
+               is_long = k.accumulator_bytes > 8 && (k.ordered || p.itemsize > 2),
                many = outputs >= multiprocessors * 1024,
                crowded = meet > (k.about_mean ? 8 : may_meet),
                few_idle = 8 * loads >= 7 * sharing && (k.ordered || !is_long);
@@ -229,7 +234,8 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
   const bool packs = runs && (aligned || (!k.ordered && loop.n >= k.lanes));
   const std::int64_t n = loop.n, outputs = loop.outputs,
                      multiprocessors = properties().multiprocessors;
-  const std::int64_t lanes = packs ? k.lanes : 1, loads = ceil_divide(n, lanes);
+  const bool shifted = runs && !packs && k.shifted_rows && n >= least_shifted;
+  const std::int64_t lanes = packs || shifted ? k.lanes : 1, loads = ceil_divide(n, lanes);
   Launch l;
   if (runs && cut_staged_rows(p, loop, aligned, l)) return l;
   if (loads <= 32 && p.group.ndim() == 1 && (aligned || !packs) &&
@@ -251,7 +257,7 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
     l.blocks = ceil_divide(outputs, block_threads / (k.narrow_width << wider));
     return l;
   }
-  l.kernel = packs ? k.rows : k.rows_any;
+  l.kernel = packs ? k.rows : shifted ? k.shifted_rows : k.rows_any;
   std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
   if (!k.ordered) {
     // Of packs of bytes one after the other takes more time. Of four bytes a thread has about as
@@ -347,15 +353,33 @@ Launch cut_flat_columns(const Pass& p, ReduceLoop& loop, std::int64_t m) {
   return l;
 }
 
+// Whether packs of columns that begin anywhere take less time than columns one by one, measured on
+// an H100.
+bool shifted_columns_pay(const Pass& p, std::int64_t m, std::int64_t outer) {
+  const ReduceKernels& k = *p.kernels;
+  // Of fewer columns most threads would have none.
+  if (!k.shifted_columns || m < 32) return false;
+  if (k.ordered) return p.group.ndim() == 1;
+  if (p.itemsize == 1) return true;
+  // A block's threads do not go on along the next row of outputs, as those of single columns do.
+  const std::int64_t wide = ceil_divide(m, k.columns_per_thread),
+                     side_by_side = std::min<std::int64_t>(block_threads, power_of_two(wide)),
+                     threads = ceil_divide(wide, side_by_side) * side_by_side;
+  const bool is_short = k.accumulator_bytes <= 8;
+  if (p.itemsize == 4 && is_short && p.group.count() > 1024) return false;
+  return p.itemsize == 2 && is_short && outer == 1 ? 4 * threads <= 7 * wide
+                                                   : 8 * threads <= 9 * wide;
+}
+
 // Threads side by side read along the last kept dimension, of m columns; of packs, if `vector`.
-// `apart`: of as many bytes that begin anywhere.
-Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool apart) {
+// `shifted`: of as many elements that begin anywhere.
+Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector, bool shifted) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t n = loop.n, multiprocessors = properties().multiprocessors;
   Launch l;
   // Where the order does not matter and a thread's columns are a pack, or one, rows of them need
   // not begin with a block.
-  if (!k.ordered && !apart) m = loop.outputs;
+  if (!k.ordered && !shifted) m = loop.outputs;
   const std::int64_t outer = std::int64_t{loop.outputs} / m;
   loop.columns = static_cast<u32>(m);
   std::int64_t x, y, wide, columns;
@@ -369,16 +393,17 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     l.kernel = k.columns[form];
     y = power_of_two(ceil_divide(lanes, per_thread));
     x = std::min(block_threads / y, power_of_two(wide));
+    if (shifted && form == 0 && x * y % warp_size == 0) l.kernel = k.shifted_columns;
   } else {
-    columns = vector || apart ? k.columns_per_thread : 1;
+    columns = vector || shifted ? k.columns_per_thread : 1;
     wide = ceil_divide(m, columns);
-    l.kernel = k.columns[vector ? 0 : apart ? 2 : 1];
+    l.kernel = shifted ? k.shifted_columns : k.columns[!vector];
     // Threads side by side first; others for other rows where those are too few, and have eight.
     x = std::min<std::int64_t>(block_threads, power_of_two(wide));
     y = block_threads / x;
     while (y > 1 && y * 8 >= 2 * n) y /= 2;
     // Down to 128 bytes side by side, where threads have enough rows then.
-    const std::int64_t least = vector || apart ? 128 / (columns * p.itemsize) : 32;
+    const std::int64_t least = vector || shifted ? 128 / (columns * p.itemsize) : 32;
     // Of many blocks, fewer are faster whose threads have more rows.
     const auto rows_for = [&](std::int64_t threads) {
       if (outer * ceil_divide(wide, threads) >= multiprocessors * 4) return y * 256;
@@ -484,14 +509,13 @@ bool run_pass(const Pass& p) {
       return packs;
     };
     const bool vector = are_packs(k.columns_per_thread);
-    // Of fewer columns most threads would have none.
-    const bool apart = !k.ordered && !vector && k.columns[2] && kept_step == 1 && m >= 32;
+    const bool shifted = !vector && kept_step == 1 && shifted_columns_pay(p, m, outputs / m);
     const bool flat = k.flat_columns && kept_step == 1 && p.group.ndim() == 1 && step == m &&
                       is_vector(k.lanes) && m * p.itemsize <= most_flat_bytes &&
                       m * k.accumulator_bytes <= most_flat_result_bytes &&
                       n >= (k.accumulator_bytes == 4 ? least_flat_of_words : least_flat);
     if (!cut_whole_columns(p, loop, are_packs(k.whole_width), l)) {
-      l = flat ? cut_flat_columns(p, loop, m) : cut_columns(p, loop, m, vector, apart);
+      l = flat ? cut_flat_columns(p, loop, m) : cut_columns(p, loop, m, vector, shifted);
     }
   } else {
     const bool runs = p.group.ndim() == 1 && step == 1;

@@ -291,6 +291,25 @@ def test_reductions_are_those_of_float32_rounded_once(seed):
         assert np.all(close | (np.asarray(got) == half_of(exact)) | np.isnan(exact))
 
 
+@pytest.mark.parametrize(
+    "shape", [(3001, 7), (700, 64), (500, 129), (300, 1000), (37, 4097), (3, 70_001)]
+)
+@pytest.mark.parametrize("values", ["any", "few", "numbers"])
+def test_positions_of_extremes_are_the_first_ones(shape, values):
+    """Zeros of both signs are equal, and so are all NaN, which come before numbers."""
+    draw = Draw(shape[1])
+    pool = {"any": EVERY, "few": half_of([0.0, -0.0, 0.0, -0.0, 6e-8, -6e-8]), "numbers": EVERY}
+    chosen = pool[values]
+    if values == "numbers":
+        chosen = chosen[~np.isnan(chosen)]
+    a = chosen[draw.numpy.integers(0, len(chosen), shape)]
+    for view in (a, a[:, 1:], a[1:, ::-1], np.asfortranarray(a), a[:, ::2]):
+        x, wide = ours(view), view.astype(np.float32)
+        for ours_of, theirs in ((xp.argmax, np.argmax), (xp.argmin, np.argmin)):
+            for axis in (0, 1, None):
+                same(ours_of(x, axis=axis), np.asarray(theirs(wide, axis=axis)))
+
+
 def test_sums_do_not_overflow_on_the_way():
     x = xp.asarray([60000.0, 60000.0, -60000.0] * 400, dtype=half)
     assert float(xp.sum(x[:3])) == 60000.0 and float(xp.mean(x)) == 20000.0

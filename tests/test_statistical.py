@@ -894,6 +894,36 @@ def test_few_columns_have_the_bits_of_lines(count, dtype):
             assert bits.startswith(first), (name, n)
 
 
+@pytest.mark.parametrize("shape", [(300, 130, 251), (300, 20, 251), (2, 2100, 333), (3, 40, 1001)])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_columns_that_begin_anywhere_have_the_bits_of_lines(shape, dtype):
+    """Threads that have several side by side read the packs around them, and share those."""
+    a = Draw(shape[1]).numpy.standard_normal(shape, np.float32).astype(dtype)
+    padded = np.zeros((*shape[:2], shape[2] + 5), dtype)
+    padded[:, :, 1:-4] = a
+    views = [ours(a), ours(padded)[:, :, 1:-4], ours(a[:, ::-1])[:, ::-1]]
+    lines = ours(np.ascontiguousarray(a.transpose(0, 2, 1)))
+    for name in ("sum", "mean", "max", "min"):
+        function = getattr(xp, name)
+        bits = np.asarray(function(lines, axis=2)).tobytes()
+        for view in views:
+            assert np.asarray(function(view, axis=1)).tobytes() == bits, name
+
+
+@pytest.mark.parametrize("n", [255, 256, 257, 2047, 2049, 6200, 40_961])
+@pytest.mark.parametrize("dtype", ["float16", *FLOATS, "complex64"])
+def test_rows_that_begin_anywhere_have_the_bits_of_rows_of_packs(n, dtype):
+    a = Draw(n).numpy.standard_normal((5, n + 9)).astype(dtype)
+    x = ours(a)
+    for name in ("sum", "prod") if kind(dtype) == "c" else ("sum", "mean", "max", "var"):
+        function = getattr(xp, name)
+        for first in (1, 2, 3, 5, 8):
+            rows = np.ascontiguousarray(a[:, first : first + n])
+            expected = [np.asarray(function(ours(row), axis=0)).tobytes() for row in rows]
+            result = np.asarray(function(x[:, first : first + n], axis=1))
+            assert result.tobytes() == b"".join(expected), (name, first)
+
+
 @pytest.mark.parametrize("name", ["sum", "var"])
 def test_few_columns_of_many_arrays_have_the_bits_of_lines(name):
     """There are so many that no two blocks share one, which has more than a chunk of rows."""

@@ -218,6 +218,7 @@ def argreductions(scale: Scale) -> Iterator[Case]:
     for columns in (3, 5):
         few = (scale.large // 16, columns)
         yield case("argreductions", "argmax", few, "float32", 1, tier=USUAL)
+    yield case("argreductions", "argmax", (scale.large // 64, 256), "int8", 1, tier=USUAL)
     for size in (scale.cached, scale.medium):
         for dtype in FLOATING:
             yield case("argreductions", "argmax", (size,), dtype, None, tier=USUAL)

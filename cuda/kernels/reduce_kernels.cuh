@@ -305,10 +305,143 @@ __device__ __forceinline__ typename R::accumulator combine_sets(typename R::accu
   return x[0];
 }
 
+// Those with which fewer loads on their way let more blocks run; of float16 registers would not
+// suffice.
+template <class R>
+inline constexpr bool wide_accumulators = sizeof(typename R::accumulator) == 4 * R::bytes;
+// Whether twice as many threads are faster along rows that are not short: they read longer pieces
+// of a row at a time. Of float64, which takes longer to be joined, they are not. Moments of float32
+// leave so few registers that more threads have more loads on their way: rows of 1024 take 0.97 of
+// the time on an H100.
+template <class R>
+inline constexpr bool has_wider_narrow_rows =
+    R::bytes == 4 && (sizeof(typename R::accumulator) == 4 || wide_accumulators<R>);
+
+// Blocks that registers have to suffice for. Of float32 three at a time instead of two: on an H100
+// extremes of rows of 113 to 300 elements took 0.88 to 0.94 of the time.
+template <class R, int T>
+inline constexpr int narrow_row_blocks = T == warp_size                                     ? 4
+                                         : wide_accumulators<R> || has_wider_narrow_rows<R> ? 3
+                                                                                            : 1;
+
+// How many bytes a thread of T has on their way along rows that begin anywhere.
+template <class R, int V>
+inline constexpr int bytes_of_shifted = V == 1                 ? (R::bytes < 8 ? 64 : 16 * R::bytes)
+                                        : wide_accumulators<R> ? 64
+                                                               : 128;
+
+// What T threads of a warp make of n elements from `in` on, a chunk at most; of other warps'
+// threads n may differ. With V > 1 they may begin anywhere: packs are aligned, so what stands at
+// place p of them is in lane p - low, and goes there at the end. Lanes without an element have the
+// identity. `is_long`: most often there is a chunk.
+template <class R, int V, int T, bool is_long>
+__device__ __forceinline__ typename R::accumulator reduce_shifted(const char* in, i64 stride, int n,
+                                                                  typename R::Center center,
+                                                                  int thread) {
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int sets = reduce_lanes / (T * V);
+  constexpr int item = sizeof(M), round_bytes = sets * V * item;
+  constexpr int in_flight = bytes_of_shifted<R, V>;
+  constexpr int batch = round_bytes >= in_flight ? 1 : in_flight / round_bytes;
+  int low = 0;
+  if constexpr (V > 1) low = static_cast<int>(reinterpret_cast<u64>(in) % pack_bytes / item);
+  const bool shifted = V > 1 && __any_sync(whole_warp, low != 0);
+  in -= low * stride;
+  const int end = low + n;
+  A acc[sets][V];
+#pragma unroll
+  for (int s = 0; s < sets; ++s) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) acc[s][v] = R::identity();
+  }
+  // Some rounds, whose loads are in flight at the same time; with `whole` all packs are there, and
+  // with `is_first` the first one may begin before the first element.
+  const auto take = [&](int round, auto together, auto whole, auto is_first) {
+    Pack<M, V> x[together][sets];
+#pragma unroll
+    for (int b = 0; b < together; ++b) {
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+        const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
+        const char* const p = in + k * stride;
+        if (whole || (k >= low && k + V <= end)) {
+          x[b][s] = *reinterpret_cast<const Pack<M, V>*>(p);
+        } else if (k + V > low && k < end) {
+          x[b][s] = load_some<M, V>(p, low - k, end - k);
+        }
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < together; ++b) {
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+        const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const bool exists =
+              whole ? !is_first || b > 0 || s > 0 || k + v >= low : k + v >= low && k + v < end;
+          if (exists) acc[s][v] = R::combine(acc[s][v], R::map(x[b][s].v[v], center));
+        }
+      }
+    }
+  };
+  using Yes = std::true_type;
+  using No = std::false_type;
+  using One = std::integral_constant<int, 1>;
+  using Batch = std::integral_constant<int, batch>;
+  int round = 0;
+  if constexpr (is_long) {
+    if (shifted && batch * reduce_lanes <= n) {
+      take(0, Batch{}, Yes{}, Yes{});
+      round = batch;
+    }
+  }
+  for (; round * reduce_lanes < n + (shifted ? V - 1 : 0); round += batch) {
+    if ((round > 0 || !shifted) && (round + batch) * reduce_lanes <= n) {
+      take(round, Batch{}, Yes{}, No{});
+    } else if (is_long && end - round * reduce_lanes <= reduce_lanes) {
+      take(round, One{}, No{}, No{});
+    } else {
+      take(round, Batch{}, No{}, No{});
+    }
+  }
+  if (shifted) {
+    const int next = (threadIdx.x & ~(T - 1) & (warp_size - 1)) | ((thread + 1) % T);
+#pragma unroll
+    for (int step = 1; step < V; step *= 2) {
+      const bool moves = (low & step) != 0;
+      A passed[sets][V];
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+#pragma unroll
+        for (int v = 0; v < step; ++v) {
+          passed[s][v] = from_lane(thread == 0 ? acc[(s + 1) % sets][v] : acc[s][v], next);
+        }
+      }
+#pragma unroll
+      for (int s = 0; s < sets; ++s) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const A moved = v + step < V ? acc[s][(v + step) % V] : passed[s][(v + step) % V];
+          acc[s][v] = moves ? moved : acc[s][v];
+        }
+      }
+    }
+  }
+  A lane[sets];
+#pragma unroll
+  for (int s = 0; s < sets; ++s) {
+    combine_neighbours<R>(acc[s], V);
+    lane[s] = acc[s][0];
+  }
+  return combine_sets<R, V, T>(lane, thread, T, reduce_lanes);
+}
+
 // Up to T threads of a row do a whole output or, with `whole_block`, each group of T a unit of the
 // block's output: some chunks. V: elements of a load; with V = 1 the reduced dimensions may have
-// any strides.
-template <class R, int V, int T>
+// any strides. `shifted`: T threads, of rows of packs that begin anywhere.
+template <class R, int V, int T, bool shifted = false>
 __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
     rows(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
@@ -337,10 +470,9 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   A kept{};
   int chunks = 0, turns = 0;  // since the last time that `threads` of them were joined
   Subtrees<R> trees{results + group, most_groups};
-  A acc[sets][V];
-  // The warp's threads go on together, also where their rows end at different places.
-  for (i64 first = begin; __any_sync(whole_warp, first < end); first += chunk) {
-    const int left = static_cast<int>(min(end - first, chunk));  // elements of this chunk, or none
+  // A chunk, of which `left` elements exist, or none.
+  const auto reduce_aligned = [&](i64 first, int left) {
+    A acc[sets][V];
     const int live = min(left, reduce_lanes);
     const int rounds = left > 0 ? (left + reduce_lanes - 1) / reduce_lanes : 0;
     const char* const from = in + first * stride;
@@ -411,7 +543,18 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
       combine_neighbours<R>(acc[s], live - (s * T + thread) * V);
       lane[s] = acc[s][0];
     }
-    const A joined = combine_sets<R, V, T>(lane, thread, threads, live);
+    return combine_sets<R, V, T>(lane, thread, threads, live);
+  };
+  // The warp's threads go on together, also where their rows end at different places.
+  for (i64 first = begin; __any_sync(whole_warp, first < end); first += chunk) {
+    const int left = static_cast<int>(min(end - first, chunk));
+    A joined;
+    if constexpr (shifted) {
+      joined =
+          reduce_shifted<R, V, T, true>(in + first * stride, stride, max(left, 0), center, thread);
+    } else {
+      joined = reduce_aligned(first, left);
+    }
     if (loop.per_unit <= chunk) {
       kept = joined;
       break;
@@ -444,123 +587,19 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   finish_block<R>(loop, task, place, kept, results, static_cast<int>(min(live, i64(groups))));
 }
 
-// Those with which fewer loads on their way let more blocks run; of float16 registers would not
-// suffice.
-template <class R>
-inline constexpr bool wide_accumulators = sizeof(typename R::accumulator) == 4 * R::bytes;
-// Whether twice as many threads are faster along rows that are not short: they read longer pieces
-// of a row at a time. Of float64, which takes longer to be joined, they are not. Moments of float32
-// leave so few registers that more threads have more loads on their way: rows of 1024 take 0.97 of
-// the time on an H100.
-template <class R>
-inline constexpr bool has_wider_narrow_rows =
-    R::bytes == 4 && (sizeof(typename R::accumulator) == 4 || wide_accumulators<R>);
-
-// Blocks that registers have to suffice for. Of float32 three at a time instead of two: on an H100
-// extremes of rows of 113 to 300 elements took 0.88 to 0.94 of the time.
-template <class R, int T>
-inline constexpr int narrow_row_blocks = T == warp_size                                     ? 4
-                                         : wide_accumulators<R> || has_wider_narrow_rows<R> ? 3
-                                                                                            : 1;
-
-// T threads to a row of up to a chunk. With V > 1 rows may begin anywhere: packs are aligned, so
-// what stands at place p of them is in lane p - low, and goes there at the end. Lanes without an
-// element have the identity.
+// T threads to a row of up to a chunk.
 template <class R, int V, int T>
 __global__ void __launch_bounds__(block_threads, narrow_row_blocks<R, T>)
     narrow_rows(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
-  using M = memory_t<typename R::input>;
-  using A = typename R::accumulator;
-  constexpr int sets = reduce_lanes / (T * V);
-  constexpr int item = sizeof(M), round_bytes = sets * V * item;
-  constexpr int in_flight = V == 1 ? (item < 8 ? 64 : 16 * item) : wide_accumulators<R> ? 64 : 128;
-  constexpr int batch = round_bytes >= in_flight ? 1 : in_flight / round_bytes;
   const int thread = threadIdx.x % T;
   const u32 given = blockIdx.x * (block_threads / T) + threadIdx.x / T;
   const u32 output = min(given, loop.outputs - 1);
   const ReducePlace place = locate_output(loop, output);
-  const char* in = loop.in + place.in;
   const auto center = R::load_center(loop, loop.center + place.center);
-  const i64 stride = V > 1 ? i64(item) : loop.group[0].stride[0];
-  const int n = static_cast<int>(loop.n);
-  int low = 0;
-  if constexpr (V > 1) low = static_cast<int>(reinterpret_cast<u64>(in) % pack_bytes / item);
-  const bool shifted = V > 1 && __any_sync(whole_warp, low != 0);
-  in -= low * stride;
-  const int end = low + n;
-  A acc[sets][V];
-#pragma unroll
-  for (int s = 0; s < sets; ++s) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) acc[s][v] = R::identity();
-  }
-  const auto take = [&](int round, auto whole) {
-    Pack<M, V> x[batch][sets];
-#pragma unroll
-    for (int b = 0; b < batch; ++b) {
-#pragma unroll
-      for (int s = 0; s < sets; ++s) {
-        const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
-        const char* const p = in + k * stride;
-        if (whole || (k >= low && k + V <= end)) {
-          x[b][s] = *reinterpret_cast<const Pack<M, V>*>(p);
-        } else if (k + V > low && k < end) {
-          x[b][s] = load_some<M, V>(p, low - k, end - k);
-        }
-      }
-    }
-#pragma unroll
-    for (int b = 0; b < batch; ++b) {
-#pragma unroll
-      for (int s = 0; s < sets; ++s) {
-        const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-          if (whole || (k + v >= low && k + v < end)) {
-            acc[s][v] = R::combine(acc[s][v], R::map(x[b][s].v[v], center));
-          }
-        }
-      }
-    }
-  };
-  for (int round = 0; round * reduce_lanes < n + (shifted ? V - 1 : 0); round += batch) {
-    if ((round > 0 || !shifted) && (round + batch) * reduce_lanes <= n) {
-      take(round, std::true_type{});
-    } else {
-      take(round, std::false_type{});
-    }
-  }
-  if (shifted) {
-    const int next = (threadIdx.x & ~(T - 1) & (warp_size - 1)) | ((thread + 1) % T);
-#pragma unroll
-    for (int step = 1; step < V; step *= 2) {
-      const bool moves = (low & step) != 0;
-      A passed[sets][V];
-#pragma unroll
-      for (int s = 0; s < sets; ++s) {
-#pragma unroll
-        for (int v = 0; v < step; ++v) {
-          passed[s][v] = from_lane(thread == 0 ? acc[(s + 1) % sets][v] : acc[s][v], next);
-        }
-      }
-#pragma unroll
-      for (int s = 0; s < sets; ++s) {
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-          const A moved = v + step < V ? acc[s][(v + step) % V] : passed[s][(v + step) % V];
-          acc[s][v] = moves ? moved : acc[s][v];
-        }
-      }
-    }
-  }
-  A lane[sets];
-#pragma unroll
-  for (int s = 0; s < sets; ++s) {
-    combine_neighbours<R>(acc[s], V);
-    lane[s] = acc[s][0];
-  }
-  const A result = combine_sets<R, V, T>(lane, thread, T, reduce_lanes);
+  const i64 stride = V > 1 ? i64(R::bytes) : loop.group[0].stride[0];
+  const auto result = reduce_shifted<R, V, T, false>(loop.in + place.in, stride,
+                                                     static_cast<int>(loop.n), center, thread);
   if (thread == 0 && given < loop.outputs) R::store(loop, loop.out + place.out, result);
 }
 
@@ -770,6 +809,60 @@ __global__ void __launch_bounds__(staged_row_threads)
 }
 
 // ---- columns ------------------------------------------------------------------------------------
+
+// V elements side by side that begin anywhere in aligned packs of as many: a thread reads the pack
+// that has the first one, and the others come from the next thread or, with `is_last`, from the
+// next pack.
+template <class M, int V>
+struct ShiftedPack {
+  static constexpr int size = sizeof(M), bytes = V * size, words = bytes / 4;
+  static constexpr int more = (bytes - size + 3) / 4;  // words of the next pack
+  u32 w[words + more];
+  int skipped;  // bytes of the pack before the first element
+
+  // `exist`: how many of the elements from p on do; none or less beyond the last one.
+  __device__ __forceinline__ void load(const char* p, int exist, bool is_last) {
+    skipped = static_cast<int>(reinterpret_cast<u64>(p) % bytes);
+    const char* const from = p - skipped;
+    const int end = skipped + exist * size;
+    if (end > 0) {
+      const auto x = *reinterpret_cast<const Pack<u32, words>*>(from);
+#pragma unroll
+      for (int i = 0; i < words; ++i) w[i] = x.v[i];
+    }
+    if (is_last && end > bytes) {
+      const auto x = *reinterpret_cast<const Pack<u32, more>*>(from + bytes);
+#pragma unroll
+      for (int i = 0; i < more; ++i) w[words + i] = x.v[i];
+    }
+  }
+  // Of all threads of the warp.
+  __device__ __forceinline__ Pack<M, V> shifted(bool is_last) const {
+    u32 all[words + more];
+#pragma unroll
+    for (int i = 0; i < words; ++i) all[i] = w[i];
+#pragma unroll
+    for (int i = 0; i < more; ++i) {
+      const u32 next = lane_above(w[i], 1);
+      all[words + i] = is_last ? w[words + i] : next;
+    }
+    if (words > 1 && skipped >= 4) {
+#pragma unroll
+      for (int i = 0; i + 1 < words + more; ++i) all[i] = all[i + 1];
+    }
+    u32 x[words];
+#pragma unroll
+    for (int i = 0; i < words; ++i) {
+      x[i] = size < 4 ? __funnelshift_r(all[i], all[i + 1], 8 * (skipped % 4)) : all[i];
+    }
+    Pack<M, V> result;
+    memcpy(&result, x, sizeof result);
+    return result;
+  }
+};
+template <class M, int V, bool shifted>
+using PackOf = typename std::conditional_t<shifted, std::type_identity<ShiftedPack<M, V>>,
+                                           std::type_identity<Pack<M, V>>>::type;
 
 // V outputs side by side, of threads that have whole ones.
 template <class R, int V>
@@ -1034,8 +1127,9 @@ __global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
 }
 
 // L: lanes of a thread, next to each other; a block's threadIdx.y has the others of a chunk. A
-// thread has V columns, next to each other.
-template <class R, int L>
+// thread has V columns, next to each other; `shifted`: which begin anywhere, in blocks of whole
+// warps.
+template <class R, int L, bool shifted = false>
 __global__ void __launch_bounds__(block_threads,
                                   L == 4 && R::bytes == 4 && sizeof(typename R::accumulator) == 4
                                       ? 4
@@ -1054,8 +1148,11 @@ __global__ void __launch_bounds__(block_threads,
   const ColumnTask task(loop, V, width);
   const u32 column = task.column, size = task.size, output = task.output();
   const ReducePlace place = locate_output(loop, output);
-  const char* const in = loop.in + place.in;
   const i64 stride = loop.kept[0].stride[0];
+  // The place of a column beyond the last one is that of the last one.
+  const char* const in = loop.in + place.in + (column - min(column, size - 1)) * stride;
+  const int exist = static_cast<int>(min(size, column + V)) - static_cast<int>(column);
+  const bool is_last = x + 1 == blockDim.x || x % warp_size == warp_size - 1;
   typename R::Center center[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) {
@@ -1080,14 +1177,17 @@ __global__ void __launch_bounds__(block_threads,
     }
     // The lanes of this thread in one round; with `whole` every element exists and columns are
     // packs, with `apart` the reduced dimensions do not merge.
-    const auto load = [&](Pack<M, V>(&items)[L], int round, auto whole, auto apart) {
+    using Item = PackOf<M, V, shifted>;
+    const auto load = [&](Item(&items)[L], int round, auto whole, auto apart) {
       const int begin = round * reduce_lanes + y * L;
 #pragma unroll
       for (int i = 0; i < L; ++i) {
         const int k = begin + i;
         if (!whole && k >= left) continue;
         const char* const p = from + (apart ? offsets[k] : k * step);
-        if (whole || V == 1 || loop.vector) {
+        if constexpr (shifted) {
+          items[i].load(p, exist, is_last);
+        } else if (whole || V == 1 || loop.vector) {
           items[i] = *reinterpret_cast<const Pack<M, V>*>(p);
         } else {
 #pragma unroll
@@ -1097,13 +1197,19 @@ __global__ void __launch_bounds__(block_threads,
         }
       }
     };
-    const auto add = [&](const Pack<M, V>(&items)[L], int round, auto whole) {
+    const auto add = [&](const Item(&items)[L], int round, auto whole) {
 #pragma unroll
       for (int i = 0; i < L; ++i) {
+        Pack<M, V> item;
+        if constexpr (shifted) {
+          item = items[i].shifted(is_last);
+        } else {
+          item = items[i];
+        }
         if (!whole && round * reduce_lanes + y * L + i >= left) continue;
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          const A value = R::map(items[i].v[v], center[v]);
+          const A value = R::map(item.v[v], center[v]);
           if (round == 0) {
             acc[i][v] = value;
           } else {
@@ -1113,18 +1219,20 @@ __global__ void __launch_bounds__(block_threads,
       }
     };
     const auto take = [&](int round, auto whole, auto apart) {
-      Pack<M, V> items[L];
+      Item items[L];
       load(items, round, whole, apart);
       add(items, round, whole);
     };
     using Yes = std::true_type;
     using No = std::false_type;
     static_assert(reduce_rounds % 2 == 0);
-    if (column < size) {
-      const bool packs = V == 1 || loop.vector;
-      if (packs && left == chunk) {  // a round is loaded while the one before is added up
+    if (shifted || column < size) {
+      const bool packs = shifted || V == 1 || loop.vector;
+      // A round is loaded while the one before is added up, where registers suffice for both.
+      constexpr bool ahead = sizeof(Item) <= pack_bytes;
+      if (ahead && packs && left == chunk) {
         const auto take_all = [&](auto apart) {
-          Pack<M, V> even[L], odd[L];
+          Item even[L], odd[L];
           load(even, 0, Yes{}, apart);
 #pragma unroll 1
           for (int round = 0; round < reduce_rounds; round += 2) {
@@ -1140,7 +1248,7 @@ __global__ void __launch_bounds__(block_threads,
           take_all(Yes{});
         }
       } else {
-        for (int round = 0; round * reduce_lanes + y * L < left; ++round) {
+        for (int round = 0; round * reduce_lanes + (shifted ? 0 : y * L) < left; ++round) {
           if (!merged) {
             take(round, No{}, Yes{});
           } else if (packs && (round + 1) * reduce_lanes <= left) {
@@ -1471,6 +1579,10 @@ ReduceKernels reduce_kernels() {
       k.narrow_rows[1] = reinterpret_cast<const void*>(&narrow_rows<R, R::lanes, 2 * narrow>);
     }
     k.narrow_rows_any = reinterpret_cast<const void*>(&narrow_rows<R, 1, narrow>);
+    // Of larger items single ones are as fast.
+    if constexpr (R::bytes <= 4 && sizeof(typename R::accumulator) == 4) {
+      k.shifted_rows = reinterpret_cast<const void*>(&rows<R, R::lanes, width, true>);
+    }
     k.narrow_width = narrow;
   }
   if constexpr (R::bytes <= 8) {
@@ -1481,6 +1593,9 @@ ReduceKernels reduce_kernels() {
   k.columns[0] = reinterpret_cast<const void*>(&columns<R, 8>);
   k.columns[1] = reinterpret_cast<const void*>(&columns<R, 4>);
   k.columns[2] = reinterpret_cast<const void*>(&columns<R, 1>);
+  if constexpr (R::columns > 1) {
+    k.shifted_columns = reinterpret_cast<const void*>(&columns<R, 8, true>);
+  }
   // Of wider ones registers would not suffice.
   if constexpr (sizeof(typename R::accumulator) <= 4 * R::bytes) {
     k.flat_columns = reinterpret_cast<const void*>(&flat_columns<R>);

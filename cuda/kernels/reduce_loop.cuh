@@ -120,6 +120,8 @@ static __device__ __noinline__ i64 locate_in_group(const ReduceLoop& loop, u32 k
 struct ReduceKernels {
   const void* rows = nullptr;      // reads packs of `lanes`
   const void* rows_any = nullptr;  // reads single elements
+  // Ordered: reads packs of `lanes` along rows that begin anywhere; or null.
+  const void* shifted_rows = nullptr;
   // Ordered: with fewer threads to a row, narrow_width, and of packs also where rows begin
   // anywhere; under [1] with twice as many, for longer rows; or null.
   const void* narrow_rows[2] = {};
@@ -128,9 +130,10 @@ struct ReduceKernels {
   const void* staged_rows = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
-  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of columns_per_thread, of single elements, and
-  // of columns_per_thread bytes that may begin anywhere or, of other elements, null.
+  // Ordered: of 8, 4 and 1 lanes to a thread. Else: of columns_per_thread, and of single elements.
   const void* columns[3] = {};
+  // The first of them where the columns of a thread may begin anywhere; or null.
+  const void* shifted_columns = nullptr;
   // Ordered: of a few columns without gaps between rows; or null.
   const void* flat_columns = nullptr;
   // Ordered: a thread to an output of up to reduce_lanes elements, under [1] to whole_width of

@@ -17,7 +17,7 @@ void fill(ReduceKernels* row) {
   put(DType::uint16, unordered_kernels<OfPositions<Op, u16, u32>>());
   put(DType::uint32, unordered_kernels<OfPositions<Op, u32, u32>>());
   put(DType::uint64, unordered_kernels<OfPositions<Op, u64, u64>>());
-  put(DType::float16, unordered_kernels<OfPositions<Op, f16, f32>>());
+  put(DType::float16, unordered_kernels<OfPositions<Op, f16, i32>>());
   put(DType::float32, unordered_kernels<OfPositions<Op, f32, f32>>());
   put(DType::float64, unordered_kernels<OfPositions<Op, f64, f64>>());
 }

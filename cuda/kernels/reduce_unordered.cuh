@@ -399,6 +399,19 @@ struct Keys {
   static __device__ __forceinline__ u32 of(u32 word) { return word ^ ~u32{0} / all * flip; }
   static __device__ __forceinline__ T value(u32 key) { return static_cast<T>(key ^ flip); }
 };
+// Of float16: both zeros have one key, and NaN has the largest. Keys stand for values.
+template <bool Largest>
+struct Keys<f16, Largest> {
+  static __device__ __forceinline__ u32 of(u32 word) {
+    u32 negative;  // all bits of halves whose sign is set
+    asm("prmt.b32 %0, %1, 0, 0xbb99;" : "=r"(negative) : "r"(word));
+    const u32 below = word & negative & 0x7fff7fff, above = word & ~negative;
+    // No half leaves 1 … 0xffff. Infinities are 0x400 and 0xfc00, and NaN is beyond them.
+    const u32 key = Largest ? 0x80008000 + above - below : 0x80008000 + below - above;
+    return __viaddmin_u16x2(key, 0xfc00fc00, 0xf801f801);
+  }
+  static __device__ __forceinline__ i32 value(u32 key) { return static_cast<i32>(key); }
+};
 
 template <class R, int W>
 struct ExtremeBytes : ByteLanes<R, W> {
@@ -424,6 +437,32 @@ struct ExtremeBytes : ByteLanes<R, W> {
 #pragma unroll
     for (const u32 half : halves) best = __vmaxu2(best, half);
     return Keys::value(max(best & 0xffff, best >> 16));
+  }
+};
+
+// The same of elements of two bytes.
+template <class R>
+struct ExtremeHalves : HalfLanes<R> {
+  using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
+  u32 best[4];
+  __device__ __forceinline__ void start() { set_all(best, 0); }
+  __device__ __forceinline__ void add(const Words<4>& item, u32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) best[i] = __vmaxu2(best[i], Keys::of(item.v[i]));
+  }
+  __device__ __forceinline__ void add_some(const Words<4>& item, u32, int low, int high) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const u32 exist = existing_bytes(i, 2 * low, 2 * high);
+      best[i] = __vmaxu2(best[i], Keys::of(item.v[i]) & exist);
+    }
+  }
+  __device__ __forceinline__ typename R::accumulator result(int v, i64, i64, i64) const {
+    return Keys::value(best[v / 2] >> (16 * (v % 2)) & 0xffff);
+  }
+  __device__ __forceinline__ typename R::accumulator joined(i64, i64) const {
+    const u32 all = __vmaxu2(__vmaxu2(best[0], best[1]), __vmaxu2(best[2], best[3]));
+    return Keys::value(max(all & 0xffff, all >> 16));
   }
 };
 
@@ -686,6 +725,48 @@ __global__ void __launch_bounds__(
   finish_block<R>(loop, task, place, result, reinterpret_cast<A*>(shared), blockDim.x / 32);
 }
 
+// Positions of extremes in rows of a few packs of small items as one number, the larger the better:
+// above, the element's key, and below 65535 - its place.
+template <class R>
+struct ShortPositions {
+  using accumulator = u32;
+  using Keys = cuda::Keys<memory_t<typename R::input>, R::largest>;
+  static constexpr u32 last = 0xffff;
+
+  // The best of a pack whose elements stand at `first` on; those below `left` exist.
+  static __device__ __forceinline__ u32 best_of(const Words<4>& item, int first, int left) {
+    u32 best = 0;
+    if constexpr (R::bytes == 1) {
+      // The same of bytes in halves of words, with 255 - the place in the pack below.
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const u32 w = Keys::of(item.v[i]), places = (255 - 4 * i) * 0x00010001 - 0x00020000;
+        u32 even = (w << 8 & 0xff00ff00) | places, odd = (w & 0xff00ff00) | (places - 0x00010001);
+        if (left < 4 * i + 4) {
+          const u32 exist = existing_bytes(i, 0, left);
+          even &= (exist & 0x00ff00ff) * 0x101;
+          odd &= (exist >> 8 & 0x00ff00ff) * 0x101;
+        }
+        best = __vmaxu2(best, __vmaxu2(even, odd));
+      }
+      best = max(best & 0xffff, best >> 16);
+      return best == 0 ? 0 : ((best & 0xff00) << 8 | (best & 0xff)) + (last - 0xff) - first;
+    } else {
+#pragma unroll
+      for (int v = 0; v < 8; ++v) {
+        const u32 w = Keys::of(item.v[v / 2]);
+        const u32 key = (v % 2 == 0 ? w << 16 : w & 0xffff0000) | (last - v);
+        if (v < left) best = max(best, key);
+      }
+      return best == 0 ? 0 : best - first;
+    }
+  }
+  static __device__ __forceinline__ u32 combine(u32 a, u32 b) { return max(a, b); }
+  static __device__ __forceinline__ void store(const ReduceLoop&, char* out, u32 x) {
+    *reinterpret_cast<i64*>(out) = last - (x & last);
+  }
+};
+
 // Packs are aligned.
 template <class R, int V>
 __global__ void __launch_bounds__(short_row_threads)
@@ -705,20 +786,30 @@ __global__ void __launch_bounds__(short_row_threads)
     const char* const p = loop.in + locate_output(loop, task.output(r)).in + offset;
     if (left > 0) x[r] = *reinterpret_cast<const Item*>(p);
   }
-  A result[task.rows];
+  if constexpr (V > 1 && R::bytes <= 2 && requires { typename R::value_type; }) {
+    using Short = ShortPositions<R>;
+    u32 best[task.rows];
 #pragma unroll
-  for (int r = 0; r < task.rows; ++r) {
-    Lanes lanes;
-    lanes.start();
-    if (left == V) {
-      lanes.add(x[r], 0);
-    } else if (left > 0) {
-      lanes.add_some(x[r], 0, 0, left);
+    for (int r = 0; r < task.rows; ++r) {
+      best[r] = left > 0 ? Short::best_of(x[r], task.thread * V, left) : 0;
     }
-    lanes.finish(left > 0);
-    result[r] = join_places<R, V>(lanes, task.thread * V, 1, n);
+    task.finish<Short>(loop, best, task.threads);
+  } else {
+    A result[task.rows];
+#pragma unroll
+    for (int r = 0; r < task.rows; ++r) {
+      Lanes lanes;
+      lanes.start();
+      if (left == V) {
+        lanes.add(x[r], 0);
+      } else if (left > 0) {
+        lanes.add_some(x[r], 0, 0, left);
+      }
+      lanes.finish(left > 0);
+      result[r] = join_places<R, V>(lanes, task.thread * V, 1, n);
+    }
+    task.finish<R>(loop, result, task.threads);
   }
-  task.finish<R>(loop, result, task.threads);
 }
 
 // A row in shared memory as one thread reduces it; see OrderedRow.
@@ -812,9 +903,9 @@ __device__ __forceinline__ bool store_together(const ReduceLoop& loop, const Red
 }
 
 // V: columns of a thread, next to each other, and aligned packs of which there is a multiple; or,
-// `apart`, packs that may begin anywhere. The threads of a block with the same threadIdx.x take
-// turns.
-template <class R, int V, bool apart = false>
+// `shifted`, packs that may begin at any element. The threads of a block with the same threadIdx.x
+// take turns.
+template <class R, int V, bool shifted = false>
 __global__ void __launch_bounds__(block_threads,
                                   resident_blocks_of(block_threads, unordered_blocks(V)))
     unordered_columns(const __grid_constant__ ReduceLoop loop) {
@@ -822,7 +913,8 @@ __global__ void __launch_bounds__(block_threads,
   using A = typename R::accumulator;
   using Lanes = typename R::template Lanes<V>;
   using Item = typename Lanes::Item;
-  constexpr int batch = V == 4 || sizeof(Item) <= 8 ? 8 : 4;  // loads in flight
+  // Loads in flight, of `shifted` packs two each.
+  constexpr int batch = sizeof(Item) <= 8 || (V == 4 && !shifted) ? 8 : 4;
   extern __shared__ __align__(16) unsigned char shared[];
   A* const results = reinterpret_cast<A*>(shared);  // of half a block
   const int x = threadIdx.x, y = threadIdx.y, rows = blockDim.y, width = blockDim.x * V;
@@ -833,7 +925,7 @@ __global__ void __launch_bounds__(block_threads,
   const bool exists = task.column < task.size;
   const int columns = exists ? static_cast<int>(min(task.size - task.column, u32(V))) : 0;
   const auto load = [&](const char* p) {
-    if constexpr (apart) {
+    if constexpr (shifted) {
       return load_across<Item>(p, columns * R::bytes);
     } else {
       return *reinterpret_cast<const Item*>(p);
@@ -904,7 +996,7 @@ __global__ void __launch_bounds__(block_threads,
     if (y == 0 && exists && !store_together<R, at_once>(loop, place, first, columns - first, acc)) {
 #pragma unroll
       for (int v = 0; v < at_once; ++v) {
-        if (apart && first + v >= columns) break;
+        if (shifted && first + v >= columns) break;
         store_part<R>(loop, output, place, first + v, task.unit, acc[v]);
       }
     }
@@ -925,7 +1017,7 @@ struct lanes_of<R, V, OfBytes, Otherwise> {
 };
 
 template <class R, class Otherwise>
-  requires(R::bytes == 2 && !ops::same_type_v<typename R::input, f16>)
+  requires(R::bytes == 2)
 struct lanes_of<R, 8, PositionBytes, Otherwise> {
   using type = PositionHalves<R>;
 };
@@ -933,6 +1025,11 @@ template <class R, class Otherwise>
   requires(R::bytes == 2)
 struct lanes_of<R, 8, SumBytes, Otherwise> {
   using type = SumHalves<R>;
+};
+template <class R, class Otherwise>
+  requires(R::bytes == 2)
+struct lanes_of<R, 8, ExtremeBytes, Otherwise> {
+  using type = ExtremeHalves<R>;
 };
 
 // The columns of a thread: those of a pack, or of half a pack of bytes, whose results take many
@@ -972,7 +1069,8 @@ struct OfConditions : Reducer<T, A> {
   static __device__ __forceinline__ A combine(A a, A b) { return A(Op::combine(a, b)); }
 };
 
-// The position of the first extreme, with its value until the end.
+// The position of the first extreme, with its value until the end; of float16 with its key, which
+// takes less time to be compared.
 template <class V>
 struct Position {
   i64 index;
@@ -983,19 +1081,30 @@ struct OfPositions : Reducer<T, Position<Value>> {
   using A = Position<Value>;
   using value_type = Value;
   static constexpr bool largest = ops::same_type_v<Op, ops::Max>;
+  static constexpr bool by_keys = ops::same_type_v<T, f16>;
   static constexpr int most_staged = most_staged_of<T>(false);
   template <int V>
   using Lanes =
       typename lanes_of<OfPositions, V, PositionBytes, PositionLanes<OfPositions, V>>::type;
-  static __device__ __forceinline__ Value worst() { return Op::template identity<Value>(); }
+  static __device__ __forceinline__ Value worst() {
+    return by_keys ? Value(-1) : Op::template identity<Value>();
+  }
   static __device__ __forceinline__ A identity() {
     return {ops::greatest_value<i64>(), worst()};  // any element is better
   }
-  static __device__ __forceinline__ Value map(memory_t<T> x) { return read_as<Value, T>(x); }
-  static __device__ __forceinline__ bool better(Value x, Value best) { return Op::better(x, best); }
+  static __device__ __forceinline__ Value map(memory_t<T> x) {
+    if constexpr (by_keys) {
+      return static_cast<Value>(Keys<f16, largest>::of(x.bits) & 0xffff);
+    } else {
+      return read_as<Value, T>(x);
+    }
+  }
+  static __device__ __forceinline__ bool better(Value x, Value best) {
+    return by_keys ? x > best : Op::better(x, best);
+  }
   static __device__ __forceinline__ A combine(A a, A b) {
     const bool takes_b =
-        Op::better(b.value, a.value) || (!Op::better(a.value, b.value) && b.index < a.index);
+        better(b.value, a.value) || (!better(a.value, b.value) && b.index < a.index);
     return takes_b ? b : a;
   }
   static constexpr int result_bytes = 8;
@@ -1018,8 +1127,10 @@ ReduceKernels unordered_kernels() {
   constexpr int columns = unordered_columns_of<R>;
   k.columns[0] = reinterpret_cast<const void*>(&unordered_columns<R, columns>);
   k.columns[1] = reinterpret_cast<const void*>(&unordered_columns<R, 1>);
-  if constexpr (R::bytes == 1) {
-    k.columns[2] = reinterpret_cast<const void*>(&unordered_columns<R, columns, true>);
+  // Of halves that are not parts of words each pack takes longer than memory.
+  using Item = typename R::template Lanes<columns>::Item;
+  if constexpr (R::bytes == 1 || R::bytes == 4 || std::is_same_v<Item, Words<4>>) {
+    k.shifted_columns = reinterpret_cast<const void*>(&unordered_columns<R, columns, true>);
   }
   k.ordered = false;
   k.lanes = R::lanes;

@@ -146,22 +146,31 @@ void check_bits_of_many_outputs(std::span<const std::int64_t> lengths) {
   }
 }
 
-// Windows of one line as very many short rows that begin anywhere, of which few threads, or one,
-// have each where the order does not matter.
-void check_many_short_rows(std::span<const std::int64_t> lengths) {
-  constexpr std::int64_t outputs = 300000, apart = 7;
+// Windows of one line as very many short rows that begin anywhere, or at packs, of which few
+// threads, or one, have each where the order does not matter.
+void check_many_short_rows(std::span<const std::int64_t> lengths, std::int64_t apart) {
+  constexpr std::int64_t outputs = 300000;
   const bool marks[] = {false, true};
   for (const DType dtype :
-       {DType::int8, DType::uint16, DType::int32, DType::float32, DType::int64}) {
+       {DType::int8, DType::uint16, DType::float16, DType::int32, DType::float32, DType::int64}) {
     View in = random_view(dtype, {outputs * apart + 1024}, {false, true}, Values::any);
     for (const std::int64_t n : lengths) {
       in.layout = Layout::contiguous({outputs, n});
       in.layout.strides = Dims{apart, 1};
-      const std::string rows = std::to_string(n) + " " + std::string(name(dtype));
+      const std::string rows = std::to_string(n) + " " + std::string(name(dtype)) + " " +
+                               std::to_string(apart) + " apart";
+      View wide = in;  // the CPU engine has no kernels of float16
+      if (compute_dtype(dtype) != dtype) {
+        wide = random_view(compute_dtype(dtype), {outputs, n}, {false, true}, Values::any);
+        cpu::copy(in.on_host(), wide.on_host());
+      }
       View places = random_view(DType::int64, {outputs}, {false, true}, Values::any);
-      cpu::arg_reduce(true, in.on_host(), 1, places.on_host());
-      cuda::arg_reduce(true, in.on_device(), 1, places.on_device());
-      expect_same(places, "argmax of many rows of " + rows);
+      for (const bool largest : {true, false}) {
+        cpu::arg_reduce(largest, wide.on_host(), 1, places.on_host());
+        cuda::arg_reduce(largest, in.on_device(), 1, places.on_device());
+        expect_same(places,
+                    (largest ? "argmax of many rows of " : "argmin of many rows of ") + rows);
+      }
       if (!is_integer(dtype)) continue;
       for (const Reduction op : {Reduction::sum, Reduction::min}) {
         const DType result = default_accumulator(op, dtype);
@@ -181,11 +190,13 @@ void check_long_lines(int rounds) {
   static constexpr std::int64_t rows[] = {3, 12, 31, 50, 63, 100, 127, 190, 383};
   static constexpr std::int64_t lines[] = {2, 3, 8, 11, 20, 100, 128, 130, 406, 1500, 2048};
   if (rounds == 0) {
-    check_many_short_rows(few);
+    check_many_short_rows(few, 7);
+    check_many_short_rows(few, 16);
     return check_bits_of_many_outputs(few);
   }
   check_positions_of_long_lines();
-  check_many_short_rows(rows);
+  check_many_short_rows(rows, 7);
+  check_many_short_rows(rows, 16);
   check_bits_of_many_outputs(lines);
 }
 
