@@ -1329,7 +1329,8 @@ void copy_runs(const Plan& plan, const char* in, char* out, int itemsize, int ne
                                          : nullptr;
       kernels().stream_runs({from + i * in_strides[down], in_strides[near],
                              to + i * out_strides[down], out_strides[near], place.sizes[near], row,
-                             !goes_on || i == 0, !goes_on || i == count - 1, asked, begun[0]});
+                             !goes_on || i == 0, !goes_on || i == count - 1, asked,
+                             in_strides[near], asked ? place.sizes[near] : 0, begun[0]});
     }
   });
 }

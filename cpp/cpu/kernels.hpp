@@ -50,8 +50,8 @@ using StreamingKernel = void (*)(const void* const* in, void* out, std::int64_t 
 // be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
 // `next`, or null: what is read after it.
 using StreamKernel = void (*)(const void* in, void* out, std::int64_t bytes, const void* next);
-// The same of rows of at least a line, each to a run of its own that goes on with the next job.
-// What is read some jobs later lies alike at `next`, which may be null.
+// The same of rows, each to a run of its own that goes on with the next job if they are of at least
+// a line. The rows that are read some jobs later are asked for, one with each row.
 struct StreamRunsJob {
   const char* in;
   std::int64_t in_row;
@@ -59,6 +59,7 @@ struct StreamRunsJob {
   std::int64_t out_row, rows, bytes;
   bool first, last;  // whether the runs begin or end with these rows
   const char* next;
+  std::int64_t next_row, next_rows;
   char* begun;  // three lines for each row: the one that its run has come to, between margins
 };
 using StreamRunsKernel = void (*)(const StreamRunsJob& job);

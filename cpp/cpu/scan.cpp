@@ -10,7 +10,13 @@ namespace arrayx::cpu {
 
 namespace {
 
-constexpr std::int64_t block_bytes = 16 << 10, rows_ahead = 16;
+// Bytes of a block of lines, and how many rows of columns ahead are asked for.
+constexpr std::int64_t block_bytes = 16 << 10, rows_ahead = 8;
+// Rows that begin within lines are runs of their own, at most so many of columns: the line that
+// each has come to, between margins.
+constexpr std::int64_t most_runs = 4096, begun_bytes = 3 * line_bytes;
+// Bytes of a row from which on it pays to write it past the caches that begins within a line.
+constexpr std::int64_t least_shifted = 2048;
 // A long line is cut among threads in sections of so many bytes for each, of blocks that are summed
 // up so many together.
 constexpr std::int64_t section_bytes = 1 << 20, most_section_blocks = 256, blocks_together = 4;
@@ -42,6 +48,10 @@ void write_initial(bool product, const Operand& out, int axis) {
   copy(in, to);
 }
 
+bool begins_line(const char* p) {
+  return reinterpret_cast<std::uintptr_t>(p) % line_bytes == 0;
+}
+
 // The running sum of one contiguous line by several threads. The blocks of a section are summed up
 // first; then each goes on from the sum of those before it, while those of the next section are
 // summed up, so that threads wait for each other only once a section.
@@ -52,19 +62,14 @@ void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
   const std::int64_t blocks = (n - 1) / scan_block + 1, block_bytes = scan_block * item;
   const std::int64_t section =
       std::min(thread_count() * (section_bytes / block_bytes), most_section_blocks);
-  const bool streamed = goes_past_caches(n * item, 2 * n * item) && in != out;
+  const bool streamed = goes_past_caches(n * item, 2 * n * item) && in != out &&
+                        (begins_line(out) || kernels().reduce.scans_by_lines);
   // Before each block of two sections: the sum of the last block, and that of those before it.
   alignas(8) char carries[2][(most_section_blocks + 1) * 2 * 8];
 
   const auto scan_block_of = [&](std::int64_t block, char* carry) {
     const std::int64_t first = block * scan_block, length = std::min(scan_block, n - first);
-    const std::int64_t piece = streamed ? streamed_bytes / item : scan_block;
-    alignas(64) char scratch[streamed_bytes];
-    for (std::int64_t i = 0; i < length; i += piece) {
-      const std::int64_t count = std::min(piece, length - i), at = (first + i) * item;
-      rows(in + at, 0, streamed ? scratch : out + at, 0, 1, count, first + i, carry);
-      if (streamed) kernels().stream(scratch, out + at, count * item, nullptr);
-    }
+    rows({in + first * item, 0, out + first * item, 0, 1, length, first, carry, streamed});
     if (streamed) kernels().stream_fence();
   };
   for (std::int64_t first = -section; first < blocks; first += section) {
@@ -83,8 +88,8 @@ void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
         scan_block_of(first + i, carry);
       }
       if (begin < sums) {
-        rows(in + (next + begin) * block_bytes, block_bytes, nullptr, 0,
-             std::min(end, sums) - begin, scan_block, 0, after + (begin + 1) * 2 * item);
+        rows({in + (next + begin) * block_bytes, block_bytes, nullptr, 0,
+              std::min(end, sums) - begin, scan_block, 0, after + (begin + 1) * 2 * item, false});
       }
     });
     if (first >= 0) std::memcpy(after, before + scans * 2 * item, 2 * item);
@@ -96,227 +101,340 @@ void scan_line(DType dtype, const char* in, std::int64_t n, char* out) {
   }
 }
 
-}  // namespace
+// The operand or the result: `step` bytes from element to element of a line, `kept` from one line
+// to the next.
+struct Side {
+  char* data;
+  int item;
+  std::int64_t step, kept;
+  bool direct;  // whether the kernels read or write it where it is
+};
 
-void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out) {
+// A scan of all lines along a dimension: what is decided once, and the way that tiles of them go.
+class Scan {
+ public:
+  Scan(bool product, const Operand& in, const Operand& out, char* out_data, int axis);
+  void run() const;
+
+ private:
+  // How the results leave; all but the first two go past the caches.
+  enum class Way {
+    direct,   // from the kernel to their places
+    copied,   // by way of scratch
+    at_once,  // from the kernel
+    joined,   // by way of scratch, the rows of a block in one go, since they follow each other
+    in_rows,  // by way of scratch, row by row
+    in_runs,  // likewise, of rows that begin within lines
+  };
+
+  void decide_columns(bool product);
+  void decide_rows();
+  // Whether all rows of a result whose rows are `row` bytes apart begin with lines.
+  bool whole_lines(std::int64_t row) const;
+  bool shares_lines() const;
+  bool by_scratch() const { return way_ != Way::direct && way_ != Way::at_once; }
+  bool needs_scratch() const { return !in_.direct || by_scratch(); }
+  std::int64_t slab() const;
+  // What the kernels read of a block of `lines` rows that is packed, and cast, to scratch.
+  const char* pack(const char* from, std::int64_t lines, std::int64_t line, char* scratch) const;
+  void run_columns(const Tiles& tiles, std::int64_t begin, std::int64_t end) const;
+  void run_rows(const Tile& tile) const;
+
+  ScanKernel kernel_;
+  DType in_dtype_, dtype_;
+  bool in_chunks_, by_columns_, past_caches_;
+  Side in_, out_;
+  Plan kept_;
+  std::int64_t n_, m_;  // elements of a line; lines beside each other
+  int widest_;
+  Way way_ = Way::direct;
+  std::int64_t width_ = 1, block_ = 1;  // lines of a tile, elements of each in a block
+  std::int64_t gap_ = 0;                // bytes between rows of results in scratch
+  bool row_by_row_ = false;             // columns in order, a row at a time
+};
+
+Scan::Scan(bool product, const Operand& in, const Operand& out, char* out_data, int axis)
+    : in_dtype_(in.dtype), dtype_(out.dtype), n_(in.layout->shape[axis]) {
   const int item = itemsize(in.dtype), out_item = itemsize(out.dtype);
-  const int d = static_cast<int>(out.dtype);
-  const int real_bytes = is_complex(out.dtype) ? out_item / 2 : out_item;
-  char* out_data = out.data;
-  const std::int64_t n = in.layout->shape[axis];
-  const std::int64_t step = in.layout->strides[axis] * item;
-  const std::int64_t out_step = out.layout->strides[axis] * out_item;
-  if (include_initial) {
-    write_initial(product, out, axis);
-    out_data += out_step;
-  }
-  if (in.layout->size == 0) return;
-  const int kind = product ? 1 : n <= longest_in_order ? 2 : 0;
-  const ScanKernel rows = kernels().reduce.scan_rows[kind][d];
-  const ScanColumnsKernel columns = kernels().reduce.scan_columns[kind][d];
-  if (!rows) {
-    raise(ErrorKind::not_implemented, "a scan into ", out.dtype, " has no kernel");
-  }
-
+  widest_ = std::max(item, out_item);
   Dims shape = in.layout->shape, strides = in.layout->strides, out_strides = out.layout->strides;
   shape.erase(axis);
   strides.erase(axis);
   out_strides.erase(axis);
   const Dims* const operands[2] = {&strides, &out_strides};
-  const Plan kept = make_plan(shape, operands, 2);
-  const int last = kept.ndim() - 1;
-  const char* in_base = in.data + kept.base[0] * item;
-  char* out_base = out_data + kept.base[1] * out_item;
-  const std::int64_t m = kept.size[last];
-  const std::int64_t kept_stride = kept.stride[0][last] * item;
-  const std::int64_t out_kept_stride = kept.stride[1][last] * out_item;
+  kept_ = make_plan(shape, operands, 2);
+  const int last = kept_.ndim() - 1;
+  m_ = kept_.size[last];
+  in_ = {in.data + kept_.base[0] * item, item, in.layout->strides[axis] * item,
+         kept_.stride[0][last] * item, false};
+  out_ = {out_data + kept_.base[1] * out_item, out_item, out.layout->strides[axis] * out_item,
+          kept_.stride[1][last] * out_item, false};
+  // Columns where the output's kept dimension is the contiguous one; rows otherwise.
+  by_columns_ = m_ >= 4 && kept_.count() > 1 && out_.kept == out_item;
+
+  const int kind = product ? 1 : n_ <= longest_in_order ? 2 : 0, d = static_cast<int>(dtype_);
+  const ReduceKernels& table = kernels().reduce;
+  kernel_ = (by_columns_ ? table.scan_columns : table.scan_rows)[kind][d];
+  if (!kernel_) raise(ErrorKind::not_implemented, "a scan into ", dtype_, " has no kernel");
+  in_chunks_ = kind == 0 && !is_complex(dtype_) && out_item >= 4;
+
+  const int real_bytes = is_complex(dtype_) ? out_item / 2 : out_item;
   const bool aligned = (reinterpret_cast<std::uintptr_t>(in.data) % real_bytes == 0) &
                        (reinterpret_cast<std::uintptr_t>(out.data) % real_bytes == 0);
+  in_.direct = in_dtype_ == dtype_ && aligned &&
+               (by_columns_ ? in_.kept == item : in_.step == item || n_ == 1);
+  out_.direct = aligned && (by_columns_ || out_.step == out_item || n_ == 1);
+  const std::int64_t count = kept_.count() * n_;
+  past_caches_ =
+      goes_past_caches(count * out_item, count * (item + out_item)) && in.data != out.data;
+  if (by_columns_) {
+    decide_columns(product);
+  } else {
+    decide_rows();
+  }
+}
 
-  // Columns where the output's kept dimension is the contiguous one; rows otherwise.
-  const bool by_columns = m >= 4 && kept.count() > 1 && out_kept_stride == out_item;
-  const bool casts = in.dtype != out.dtype;
-  const bool in_direct =
-      !casts && aligned && (by_columns ? kept_stride == item : step == item || n == 1);
-  const bool out_direct = aligned && (by_columns || out_step == out_item || n == 1);
-  const int widest = std::max(item, out_item);
-  const bool in_chunks = kind == 0 && !is_complex(out.dtype) && out_item >= 4;
-  // A large result goes past the caches, by way of a block in L1 or line by line: what adds up
-  // faster than lines are fetched to be overwritten, in rows of whole lines or columns beside each
-  // other, of which a row follows the other or is long; in short rows that follow each other, too.
-  const bool whole_lines = reinterpret_cast<std::uintptr_t>(out_data) % line_bytes == 0 &&
-                           (m == 1 || out_kept_stride % line_bytes == 0);
-  const std::int64_t count = kept.count() * n, out_row = (by_columns ? m : n) * out_item;
-  const bool chunks_by_lines = kernels().reduce.streams_chunks;
-  const bool follows = by_columns ? out_step == out_row && out_row >= line_bytes &&
-                                        out_row <= most_scan_column_bytes &&
-                                        out_row * n >= 4 * streamed_bytes
-                                  : out_direct && out_kept_stride == out_row &&
-                                        (!in_chunks || (whole_lines && chunks_by_lines)) &&
-                                        4 * out_row <= block_bytes && m * out_row >= block_bytes;
-  const bool streamed =
-      goes_past_caches(count * out_item, count * (item + out_item)) && in.data != out.data &&
-      (follows || (by_columns ? out_row >= streamed_bytes
-                              : (in_chunks || out_item >= 8) && out_direct && whole_lines &&
-                                    out_row >= 16 * streamed_bytes));
-  const bool joined = streamed && follows;
-  const bool adjoining = kept.ndim() == 1 && kept_stride == n * item;
-  const bool blocked = !in_direct || !out_direct || streamed;
-  if (in_chunks && !by_columns && in_direct && out_direct && kept.count() < 4 &&
-      pays_to_share(n * item, goes_past_caches(n * item, 2 * n * item))) {
-    const Tiles lines(kept, 1);
-    for (std::int64_t t = 0; t < lines.count(); ++t) {
-      const Tile line = lines[t];
-      scan_line(out.dtype, in_base + line.offset[0] * item, n,
-                out_base + line.offset[1] * out_item);
+bool Scan::whole_lines(std::int64_t row) const {
+  bool whole = begins_line(out_.data) && row % line_bytes == 0;
+  for (int i = 0; i < kept_.ndim() - 1; ++i) {
+    whole &= kept_.stride[1][i] * out_.item % line_bytes == 0;
+  }
+  return whole;
+}
+
+// Rows of whole lines leave at once, those that follow each other together, long ones one by one.
+void Scan::decide_columns(bool product) {
+  const std::int64_t row = m_ * out_.item;
+  const bool joined = out_.step == row && row >= line_bytes && row <= most_scan_column_bytes &&
+                      row * n_ >= 4 * streamed_bytes;
+  past_caches_ &= joined || row >= streamed_bytes;
+  // Those that go in order past the caches do so row by row, which needs no blocks.
+  row_by_row_ = past_caches_ && !in_chunks_ && in_.kept == in_.item;
+  if (!past_caches_) {
+    way_ = out_.direct ? Way::direct : Way::copied;
+  } else if (whole_lines(out_.step) &&
+             (in_chunks_ ? kernels().reduce.scans_by_lines : !product || !is_complex(dtype_))) {
+    way_ = Way::at_once;
+  } else {
+    way_ = joined ? Way::joined : n_ <= most_runs ? Way::in_runs : Way::in_rows;
+  }
+  std::int64_t bytes = most_scan_column_bytes;
+  if (row_by_row_ && !joined) {
+    // Whole lines, so that rows of which one tile begins with a line do in all.
+    bytes = std::clamp(block_bytes / n_ / line_bytes * line_bytes, std::int64_t{1024}, bytes);
+  }
+  width_ = std::min(bytes / out_.item, m_);
+  // Rows of a block do not all begin in the same set of an L1.
+  gap_ = past_caches_ && joined ? 0 : line_bytes;
+  if (way_ == Way::direct && in_.direct) {
+    block_ = n_;
+  } else {
+    const std::int64_t piece = past_caches_ && !joined ? streamed_bytes : block_bytes;
+    const std::int64_t least = row_by_row_ ? 1 : scan_chunk;
+    block_ = std::min(std::max(piece / widest_ / width_ / least, std::int64_t{1}) * least, n_);
+  }
+}
+
+// Rows that go in chunks leave at once, if they begin with lines or are not short. Others go by way
+// of scratch if they follow each other or are long, and add up faster than lines are fetched to be
+// overwritten.
+void Scan::decide_rows() {
+  const std::int64_t row = n_ * out_.item;
+  const bool whole = whole_lines(m_ == 1 ? 0 : out_.kept);
+  const bool joined =
+      out_.direct && out_.kept == row && 4 * row <= block_bytes && m_ * row >= block_bytes;
+  const bool is_long = out_.direct && row >= 4 * streamed_bytes;
+  if (!past_caches_) {
+    way_ = out_.direct ? Way::direct : Way::copied;
+  } else if (in_chunks_ && out_.direct &&
+             (whole || (kernels().reduce.scans_by_lines && row >= least_shifted))) {
+    way_ = Way::at_once;
+  } else if (!in_chunks_ && joined) {
+    way_ = Way::joined;
+  } else if (is_long && !in_chunks_ && out_.item >= 8 && !is_complex(dtype_)) {
+    way_ = whole ? Way::in_rows : Way::in_runs;
+  } else {
+    way_ = out_.direct ? Way::direct : Way::copied;
+    past_caches_ = false;
+  }
+  // Rows whose elements wait for each other run four at a time.
+  const std::int64_t least = in_chunks_ ? 1 : 4;
+  const std::int64_t bytes = way_ == Way::joined ? 2 * streamed_bytes : block_bytes;
+  width_ = std::min(std::clamp<std::int64_t>(bytes / widest_ / n_, least, most_scan_rows), m_);
+  if (way_ == Way::joined || (in_.direct && !by_scratch())) {
+    block_ = n_;
+  } else {
+    const bool in_pieces = way_ == Way::in_rows || way_ == Way::in_runs;
+    const std::int64_t elements =
+        in_pieces ? streamed_bytes / widest_ : block_bytes / widest_ / width_;
+    block_ = std::min(std::max(elements / scan_chunk, std::int64_t{1}) * scan_chunk, n_);
+  }
+}
+
+bool Scan::shares_lines() const {
+  return in_chunks_ && !by_columns_ && in_.direct && out_.direct && kept_.count() < 4 &&
+         pays_to_share(n_ * in_.item, goes_past_caches(n_ * in_.item, 2 * n_ * in_.item));
+}
+
+void Scan::run() const {
+  const Tiles tiles(kept_, shares_lines() ? 1 : width_);
+  if (shares_lines()) {
+    for (std::int64_t t = 0; t < tiles.count(); ++t) {
+      const Tile line = tiles[t];
+      scan_line(dtype_, in_.data + line.offset[0] * in_.item, n_,
+                out_.data + line.offset[1] * out_.item);
     }
     return;
   }
-  // Columns that go in order past the caches do so row by row.
-  const bool row_by_row = streamed && by_columns && !in_chunks && kept_stride == item;
-  const bool streams_columns =
-      streamed && by_columns && (in_chunks ? chunks_by_lines : !product || !is_complex(out.dtype));
-  // Whole lines, so that rows of which one tile begins with a line do in all.
-  const std::int64_t column_bytes =
-      row_by_row && !joined ? std::clamp(block_bytes / n / line_bytes * line_bytes,
-                                         std::int64_t{1024}, std::int64_t{most_scan_column_bytes})
-                            : most_scan_column_bytes;
-  // Rows whose elements wait for each other run four at a time.
-  const std::int64_t fewest = in_chunks ? 1 : 4;
-  const std::int64_t width =
-      by_columns ? std::min<std::int64_t>(column_bytes / out_item, m)
-                 : std::min(std::clamp<std::int64_t>(
-                                (joined ? 2 * streamed_bytes : block_bytes) / widest / n, fewest,
-                                most_scan_rows),
-                            m);
-  const Tiles tiles(kept, width);
-  // Bytes of a block; of rows one after the other as many of each as are written so.
-  const std::int64_t piece = joined || !streamed       ? block_bytes
-                             : by_columns || in_chunks ? streamed_bytes
-                                                       : streamed_bytes * tiles.width();
-  const std::int64_t block_elements = piece / widest / tiles.width();
-  const std::int64_t least_block = row_by_row ? 1 : scan_chunk;
-  const std::int64_t block =
-      joined && !by_columns ? n
-      : blocked ? std::min(std::max(block_elements / least_block, std::int64_t{1}) * least_block, n)
-                : n;
-  // Rows of a block of columns do not all begin in the same set of an L1.
-  const std::int64_t gap = by_columns && !joined ? line_bytes : 0;
-  const std::int64_t slab =
-      (std::max<std::int64_t>(block, 1) * (tiles.width() * widest + gap) + 63) & ~63;
-  // Rows that do not begin with lines are runs of their own: the line that each has come to.
-  constexpr std::int64_t most_runs = 4096, begun_bytes = 3 * line_bytes;
-  const bool in_runs = streamed && by_columns && !joined && n <= most_runs;
-  const std::int64_t begun = in_runs ? n * begun_bytes : 0;
-  // How far ahead rows are asked for.
-  const std::int64_t ahead = row_by_row ? std::max(block, std::min(rows_ahead, n)) : block;
-  const CopyKernel copy_in = kernels().copy[item_class(item)];
-  const CopyKernel copy_out = kernels().copy[item_class(out_item)];
-  const std::int64_t work = kept.count() * n * (item + out_item);
+  const std::int64_t task_bytes = past_caches_ ? 512 << 10 : 64 << 10;
   const std::int64_t per_task =
-      std::max<std::int64_t>((streamed ? 512 << 10 : 64 << 10) / (n * tiles.width() * widest), 1);
-
+      std::max<std::int64_t>(task_bytes / (n_ * tiles.width() * widest_), 1);
+  const std::int64_t work = kept_.count() * n_ * (in_.item + out_.item);
   parallel_for((tiles.count() - 1) / per_task + 1, work, [&](std::int64_t task) {
-    alignas(64) char carry[scan_carry];
     const std::int64_t begin = task * per_task, end = std::min(tiles.count(), begin + per_task);
-    bool goes_on = false;  // whether runs have begun
-    for (std::int64_t t = begin; t < end; ++t) {
-      const Tile tile = tiles[t];
-      const std::int64_t w = tile.width;
-      const char* next = nullptr;
-      bool ends = true;  // whether runs do, before a tile that is less than a line
-      if (streamed && by_columns && t + 1 < tiles.count()) {
-        const Tile then = tiles[t + 1];
-        next = in_direct ? in_base + then.offset[0] * item : nullptr;
-        ends = t + 1 == end || then.position % m == 0 || then.width * out_item < line_bytes;
-      }
-      for (std::int64_t k = 0; k < n; k += block) {
-        const std::int64_t count = std::min(block, n - k);
-        const char* from = in_base + tile.offset[0] * item + k * step;
-        char* to = out_base + tile.offset[1] * out_item + k * out_step;
-        // Blocks are [count][w] for columns and [w][count] for rows.
-        std::int64_t from_stride = by_columns ? step : kept_stride;
-        std::int64_t to_stride = by_columns ? out_step : out_kept_stride;
-        const std::int64_t line = by_columns ? w : count, lines = by_columns ? count : w;
-        char* scratch = blocked ? thread_scratch(3 * slab + begun) : nullptr;
-        const char* source = from;
-        char* target = to;
-        if (!in_direct) {
-          copy_in(from, {from_stride, by_columns ? kept_stride : step}, scratch,
-                  {line * item, item}, lines, line);
-          source = scratch;
-          if (casts) {
-            const void* cast_from = scratch;
-            kernels().cast[static_cast<int>(in.dtype)][d](&cast_from, scratch + slab, lines * line);
-            source = scratch + slab;
-          }
-          from_stride = line * out_item;
-        }
-        // Whole lines go past the caches as they are found.
-        const bool at_once = streams_columns && out_step % line_bytes == 0 &&
-                             reinterpret_cast<std::uintptr_t>(to) % line_bytes == 0;
-        const bool by_scratch = !at_once && (streamed || !out_direct);
-        if (by_scratch) {
-          target = scratch + 2 * slab;
-          to_stride = line * out_item + gap;
-        }
-        // The rows that are read later: those of a tile whose results go by way of scratch in
-        // chunks are asked for while these leave.
-        const bool while_leaving = by_scratch && !row_by_row && !joined;
-        const std::int64_t later = k + ahead;
-        const char* later_row = nullptr;
-        if (streamed && by_columns && in_direct && later < n) {
-          later_row = from + ahead * step;
-        } else if (next) {
-          later_row = next + (row_by_row ? later - n : 0) * step;
-        }
-        const std::int64_t later_rows = !later_row  ? 0
-                                        : later < n ? std::min(block, n - later)
-                                                    : block;
-        if (joined && !by_columns && in_direct) {
-          fetch(from + page_bytes, lines * line * item);
-        }
-        if (by_columns) {
-          columns({source, from_stride, target, to_stride, lines, line, k, carry, later_row,
-                   while_leaving ? 0 : later_rows, at_once});
-        } else {
-          rows(source, from_stride, target, to_stride, lines, line, k, carry);
-        }
-        if (!by_scratch) continue;
-        if (!streamed) {
-          copy_out(
-              target, {to_stride, out_item}, to,
-              {by_columns ? out_step : out_kept_stride, by_columns ? out_kept_stride : out_step},
-              lines, line);
-          continue;
-        }
-        if (joined) {
-          kernels().stream(target, to, lines * line * out_item, nullptr);
-          continue;
-        }
-        const std::int64_t to_next = by_columns ? out_step : out_kept_stride;
-        for (std::int64_t l = 0; l < lines; ++l) {
-          const char* const leaving = target + l * to_stride;
-          if (while_leaving && l < later_rows) {
-            fetch_for_second(later_row + l * step, line * item);
-          } else if (in_direct && !by_columns) {
-            const char* const row = from - k * item + l * kept_stride;
-            const std::int64_t rows_left = adjoining ? m - tile.position - l : 1;
-            fetch_pages(row, k * item, line * item, rows_left * n * item);
-          }
-          if (in_runs && line * out_item >= line_bytes) {
-            kernels().stream_runs({leaving, to_stride, to + l * to_next, to_next, 1,
-                                   line * out_item, !goes_on, ends, nullptr,
-                                   scratch + 3 * slab + (k + l) * begun_bytes});
-          } else {
-            kernels().stream(leaving, to + l * to_next, line * out_item, nullptr);
-          }
-        }
-      }
-      goes_on = !ends;
+    if (by_columns_) {
+      run_columns(tiles, begin, end);
+    } else {
+      for (std::int64_t t = begin; t < end; ++t) run_rows(tiles[t]);
     }
-    if (streamed) kernels().stream_fence();
+    if (past_caches_) kernels().stream_fence();
   });
+}
+
+// Scratch of a thread: a block that is packed, one that is cast, one of results; and the lines that
+// runs have come to.
+std::int64_t Scan::slab() const {
+  const std::int64_t bytes = block_ * (width_ * widest_ + gap_);
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+const char* Scan::pack(const char* from, std::int64_t lines, std::int64_t line,
+                       char* scratch) const {
+  const CopyKernel copy = kernels().copy[item_class(in_.item)];
+  copy(from, by_columns_ ? Strides2D{in_.step, in_.kept} : Strides2D{in_.kept, in_.step}, scratch,
+       {line * in_.item, in_.item}, lines, line);
+  if (in_dtype_ == dtype_) return scratch;
+  const void* packed = scratch;
+  char* const cast = scratch + slab();
+  kernels().cast[static_cast<int>(in_dtype_)][static_cast<int>(dtype_)](&packed, cast,
+                                                                        lines * line);
+  return cast;
+}
+
+void Scan::run_columns(const Tiles& tiles, std::int64_t begin, std::int64_t end) const {
+  alignas(64) char carry[scan_carry];
+  const bool runs = way_ == Way::in_runs, leaves_in_rows = runs || way_ == Way::in_rows;
+  const std::int64_t results = 2 * slab(), begun = 3 * slab();
+  char* const scratch = needs_scratch() ? thread_scratch(begun + runs * n_ * begun_bytes) : nullptr;
+  // Rows are asked for that are read so much later: by the kernel, or while rows leave that do not
+  // do so one by one.
+  const bool while_leaving = leaves_in_rows && !row_by_row_;
+  const std::int64_t ahead = row_by_row_ ? std::max(block_, std::min(rows_ahead, n_)) : block_;
+  bool begins = true;  // whether runs do
+  for (std::int64_t t = begin; t < end; ++t) {
+    const Tile tile = tiles[t];
+    const std::int64_t w = tile.width, row = w * out_.item;
+    const char* const from = in_.data + tile.offset[0] * in_.item;
+    char* const to = out_.data + tile.offset[1] * out_.item;
+    const char* next = nullptr;
+    bool ends = true;  // whether runs do, before a tile that is less than a line
+    if (past_caches_ && t + 1 < tiles.count()) {
+      const Tile then = tiles[t + 1];
+      if (in_.direct) next = in_.data + then.offset[0] * in_.item;
+      ends = t + 1 == end || then.position % m_ == 0 || then.width * out_.item < line_bytes;
+    }
+    for (std::int64_t k = 0; k < n_; k += block_) {
+      const std::int64_t count = std::min(block_, n_ - k), later = k + ahead;
+      ScanJob job{from + k * in_.step, in_.step, to + k * out_.step, out_.step, count, w, k, carry};
+      job.streamed = way_ == Way::at_once;
+      if (!in_.direct) {
+        job.in = pack(job.in, count, w, scratch);
+        job.in_row = row;
+      }
+      if (by_scratch()) {
+        job.out = scratch + results;
+        job.out_row = row + gap_;
+      }
+      const char* later_row = nullptr;
+      std::int64_t later_rows = 0;
+      if (past_caches_ && in_.direct && later < n_) {
+        later_row = from + later * in_.step;
+        later_rows = std::min(block_, n_ - later);
+      } else if (next) {
+        later_row = next + (row_by_row_ ? later - n_ : 0) * in_.step;
+        later_rows = block_;
+      }
+      if (!while_leaving) {
+        job.later = later_row;
+        job.later_rows = later_rows;
+      }
+      kernel_(job);
+      if (!by_scratch()) continue;
+      char* const place = to + k * out_.step;
+      if (way_ == Way::copied) {
+        kernels().copy[item_class(out_.item)](job.out, {job.out_row, out_.item}, place,
+                                              {out_.step, out_.kept}, count, w);
+      } else if (way_ == Way::joined) {
+        kernels().stream(job.out, place, count * row, nullptr);
+      } else {
+        kernels().stream_runs({job.out, job.out_row, place, out_.step, count, row, !runs || begins,
+                               !runs || ends, later_row, in_.step, while_leaving ? later_rows : 0,
+                               scratch + begun + k * begun_bytes});
+      }
+    }
+    begins = ends;
+  }
+}
+
+void Scan::run_rows(const Tile& tile) const {
+  alignas(64) char carry[scan_carry];
+  const bool runs = way_ == Way::in_runs;
+  const std::int64_t results = 2 * slab(), begun = 3 * slab(), w = tile.width;
+  char* const scratch = needs_scratch() ? thread_scratch(begun + runs * w * begun_bytes) : nullptr;
+  const char* const from = in_.data + tile.offset[0] * in_.item;
+  char* const to = out_.data + tile.offset[1] * out_.item;
+  for (std::int64_t k = 0; k < n_; k += block_) {
+    const std::int64_t count = std::min(block_, n_ - k), row = count * out_.item;
+    ScanJob job{from + k * in_.step, in_.kept, to + k * out_.step, out_.kept, w, count, k, carry};
+    job.streamed = way_ == Way::at_once;
+    if (!in_.direct) {
+      job.in = pack(job.in, w, count, scratch);
+      job.in_row = row;
+    } else if (way_ == Way::joined) {
+      fetch(from + page_bytes, w * row);
+    }
+    if (by_scratch()) {
+      job.out = scratch + results;
+      job.out_row = row;
+    }
+    kernel_(job);
+    if (!by_scratch()) continue;
+    char* const place = to + k * out_.step;
+    if (way_ == Way::copied) {
+      kernels().copy[item_class(out_.item)](job.out, {row, out_.item}, place,
+                                            {out_.kept, out_.step}, w, count);
+    } else if (way_ == Way::joined) {
+      kernels().stream(job.out, place, w * row, nullptr);
+    } else {
+      // Runs end before a block that is less than a line.
+      const bool ends = (n_ - k - count) * out_.item < line_bytes;
+      kernels().stream_runs({job.out, row, place, out_.kept, w, row, !runs || k == 0, !runs || ends,
+                             job.in + page_bytes, in_.kept, in_.direct && asks_for_pages ? w : 0,
+                             scratch + begun});
+    }
+  }
+}
+
+}  // namespace
+
+void scan(bool product, const Operand& in, int axis, bool include_initial, const Operand& out) {
+  char* out_data = out.data;
+  if (include_initial) {
+    write_initial(product, out, axis);
+    out_data += out.layout->strides[axis] * itemsize(out.dtype);
+  }
+  if (in.layout->size == 0) return;
+  Scan(product, in, out, out_data, axis).run();
 }
 
 }  // namespace arrayx::cpu

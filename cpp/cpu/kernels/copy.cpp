@@ -1179,9 +1179,13 @@ void stream_runs(const StreamRunsJob& job) {
   using Line = Vec<u8, line_bytes>;
   const i64 bytes = job.bytes;
   for (i64 r = 0; r < job.rows; ++r) {
-    if (job.next) fetch(job.next + r * job.in_row, bytes);
+    if (r < job.next_rows) fetch(job.next + r * job.next_row, bytes);
     const char* const in = job.in + r * job.in_row;
     char* const out = job.out + r * job.out_row;
+    if (bytes < line_bytes) {
+      std::memcpy(out, in, bytes);
+      continue;
+    }
     const i64 head = to_next_line(out), left = bytes - head, tail = left & (line_bytes - 1);
     // The line that the row before has begun. What is stored too much of a row beside it is in the
     // margins.

@@ -66,23 +66,21 @@ using ArgColumnsKernel = void (*)(const char* in, std::int64_t row_stride, std::
 // that the sum of the chunks before in the block is added, and to that the sum of the blocks
 // before. So no addition waits for all before it, and another thread may do another block. A rows
 // kernel of these to which no `out` is given finds the carries of whole blocks.
-using ScanKernel = void (*)(const char* in, std::int64_t in_row_stride, char* out,
-                            std::int64_t out_row_stride, std::int64_t rows, std::int64_t columns,
-                            std::int64_t position, void* carry);
-// The same of columns. As many of the rows that are read later are asked for on the way. Results
-// may go past the caches where all rows of the output begin with lines: those that go in chunks if
-// `streams_chunks`, others but for complex products.
-struct ScanColumnsJob {
+struct ScanJob {
   const char* in;
-  std::int64_t in_row_stride;
+  std::int64_t in_row;
   char* out;
-  std::int64_t out_row_stride, rows, columns, position;
+  std::int64_t out_row, rows, columns, position;
   void* carry;
-  const char* later;
-  std::int64_t later_rows;
-  bool streamed;
+  // Results may go past the caches: chunks of rows that begin with lines, or anywhere if
+  // `scans_by_lines`, which those of columns need, too; and columns in order that are no complex
+  // products. All rows of columns must begin with lines.
+  bool streamed = false;
+  // The rows that are read later; kernels of columns ask for them on the way.
+  const char* later = nullptr;
+  std::int64_t later_rows = 0;
 };
-using ScanColumnsKernel = void (*)(const ScanColumnsJob& job);
+using ScanKernel = void (*)(const ScanJob& job);
 template <class A>
 inline constexpr bool scans_in_chunks = (std::is_arithmetic_v<A> && sizeof(A) >= 4);
 inline constexpr std::int64_t longest_in_order = 32, scan_chunk = 16, scan_block = 4096;
@@ -104,8 +102,8 @@ struct ReduceKernels {
   ArgColumnsKernel arg_columns[2][dtype_count] = {};
   // [0] is the sum, [1] the product, [2] the sum in order; by the accumulator's dtype. (scan.cpp)
   ScanKernel scan_rows[3][dtype_count] = {};
-  ScanColumnsKernel scan_columns[3][dtype_count] = {};
-  bool streams_chunks = false;  // those of scans, line by line
+  ScanKernel scan_columns[3][dtype_count] = {};
+  bool scans_by_lines = false;  // their vectors are lines
 };
 
 }  // namespace arrayx::cpu

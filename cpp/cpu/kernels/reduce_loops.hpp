@@ -126,6 +126,21 @@ ARRAYX_HD void store_part(Vec<T, W> x, void* p, int64_t count) {
 #endif
   __builtin_memcpy(p, &x.v, count * sizeof(T));
 }
+#if defined(__AVX512F__)
+// Lanes of x and, behind them, of y, by their numbers; each is a vector of 64 bytes.
+template <class T, int W, class I>
+ARRAYX_HD Vec<T, W> across(Vec<T, W> x, Vec<T, W> y, I lanes) {
+  static_assert(W * sizeof(T) == 64 && sizeof(T) >= 4);
+  using native = typename Vec<T, W>::native;
+  const __m512i a = __builtin_bit_cast(__m512i, x.v), b = __builtin_bit_cast(__m512i, y.v);
+  const __m512i i = __builtin_bit_cast(__m512i, lanes.v);
+  if constexpr (sizeof(T) == 8) {
+    return Vec<T, W>(__builtin_bit_cast(native, _mm512_permutex2var_epi64(a, i, b)));
+  } else {
+    return Vec<T, W>(__builtin_bit_cast(native, _mm512_permutex2var_epi32(a, i, b)));
+  }
+}
+#endif
 template <class T, class A, int W>
 ARRAYX_HD Vec<A, W> load_part_as(const char* p, int64_t count) {
   return ops::convert<Vec<A, W>>(load_part<T, W>(p, count));

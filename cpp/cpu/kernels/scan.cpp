@@ -8,14 +8,14 @@ namespace arrayx::cpu {
 namespace ARRAYX_ISA {
 namespace {
 
-// Asks for the rows that are read later: as many lines as are read meanwhile, row after row. Many
-// at once, or lines of many rows in turn, take up to half as long again.
+// Asks for the rows that are read later, a few lines at a time: as many as are read meanwhile, row
+// after row. Many at once, or lines of many rows in turn, take up to half as long again.
 template <bool Asks>
 class Asking {
  public:
-  ARRAYX_HD Asking(const ScanColumnsJob& job, int64_t row_bytes)
+  ARRAYX_HD Asking(const ScanJob& job, int64_t row_bytes)
       : row_(job.later),
-        row_stride_(job.in_row_stride),
+        row_stride_(job.in_row),
         row_bytes_(row_bytes),
         left_(job.later_rows * ((row_bytes - 1) / line_bytes + 1)) {}
   template <int lines>
@@ -41,12 +41,67 @@ class Asking {
 
 // f(asks, streams), two constants, as the job says.
 template <class F>
-void with_choices(const ScanColumnsJob& job, F&& f) {
+void with_choices(const ScanJob& job, F&& f) {
   using Yes = std::true_type;
   using No = std::false_type;
   if (job.streamed) return job.later_rows != 0 ? f(Yes(), Yes()) : f(No(), Yes());
   return job.later_rows != 0 ? f(Yes(), No()) : f(No(), No());
 }
+
+// Whether a vector is a line: columns of less go past the caches no faster than through them.
+constexpr bool whole_lines = ops::vector_bytes == line_bytes;
+
+// How chunks of a row are written, in vectors: to the caches,
+struct ToCaches {
+  ARRAYX_HD static void prepare(const char*, char* out) { fetch<line_bytes>(out + result_ahead); }
+  template <class V>
+  ARRAYX_HD static void put(V x, char* out) {
+    x.store(out);
+  }
+  static void end() {}
+};
+// and past them. Where vectors are lines a row may begin within one: a line takes some lanes of the
+// chunk before and the first ones of the next.
+template <class V>
+class PastCaches {
+ public:
+  explicit PastCaches(char* row)
+      : before_(int(reinterpret_cast<std::uintptr_t>(row) % line_bytes / sizeof(T))),
+        begins_(before_ > 0),
+        line_(row - before_ * sizeof(T)),
+        lanes_(iota<I>() + I(W - before_)) {}
+  ARRAYX_HD static void prepare(const char* in, char*) { fetch_page_after<line_bytes>(in); }
+  ARRAYX_HD void put(V x, char* out) {
+    if constexpr (whole_lines) {
+      if (begins_) {
+        store_part(x, out, W - before_);
+      } else {
+        stream_vector(across(last_, x, lanes_), line_);
+      }
+      begins_ = false;
+      line_ += line_bytes;
+      last_ = x;
+    } else {
+      stream_vector(x, out);
+    }
+  }
+  // What the last chunk has of a line that it does not end.
+  void end() const {
+    if constexpr (whole_lines) {
+      if (before_ > 0 && !begins_) store_part(across(last_, last_, lanes_), line_, before_);
+    }
+  }
+
+ private:
+  using T = ops::scalar_t<V>;
+  using I = ops::int_t<V>;
+  static constexpr int W = int(sizeof(V) / sizeof(T));
+  int before_;   // lanes of the first line that are not of this row
+  bool begins_;  // whether the first line is yet to come, which is written in part
+  char* line_;
+  V last_ = V(T(0));
+  I lanes_;
+};
 
 // One element after the other.
 template <class Op, class A>
@@ -92,22 +147,21 @@ struct InOrder {
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) carry[k] = x[k];
   }
-  static void rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t rows,
-                   int64_t n, int64_t position, void* carry) {
-    A* c = static_cast<A*>(carry);
-    const bool start = position == 0;
+  static void rows(const ScanJob& given) {
+    const ScanJob job = given;  // which no store changes
+    A* c = static_cast<A*>(job.carry);
+    const auto run = [&](int64_t r, auto together) {
+      run_rows<together>(job.in + r * job.in_row, job.in_row, job.out + r * job.out_row,
+                         job.out_row, job.columns, job.position == 0, c + r);
+    };
     int64_t r = 0;
-    for (; r + 4 <= rows; r += 4) {
-      run_rows<4>(in + r * in_stride, in_stride, out + r * out_stride, out_stride, n, start, c + r);
-    }
-    for (; r < rows; ++r) {
-      run_rows<1>(in + r * in_stride, in_stride, out + r * out_stride, out_stride, n, start, c + r);
-    }
+    for (; r + 4 <= job.rows; r += 4) run(r, std::integral_constant<int, 4>());
+    for (; r < job.rows; ++r) run(r, std::integral_constant<int, 1>());
   }
 
-  static void columns(const ScanColumnsJob& job) {
+  static void columns(const ScanJob& job) {
     if constexpr (ops::is_complex_v<A> && std::is_same_v<Op, ops::Sum>) {
-      ScanColumnsJob parts = job;
+      ScanJob parts = job;
       parts.columns *= 2;
       InOrder<Op, decltype(A::re)>::columns(parts);
     } else {
@@ -115,8 +169,8 @@ struct InOrder {
     }
   }
   template <bool Asks, bool Streams>
-  static void run_columns(const ScanColumnsJob& given) {
-    const ScanColumnsJob job = given;  // which no store changes
+  static void run_columns(const ScanJob& given) {
+    const ScanJob job = given;  // which no store changes
     const int64_t width = job.columns;
     A* const c = static_cast<A*>(job.carry);
     Asking<Asks> later(job, width * int64_t(sizeof(A)));
@@ -131,8 +185,9 @@ struct InOrder {
           x.store(c + at);
           return x;
         };
+        constexpr int asked = 4;
         for (; j + line <= width; j += line) {
-          later.template ask<1>();
+          if (j % (asked * line) == 0) later.template ask<asked>();
           V x[together];
           ARRAYX_UNROLL
           for (int v = 0; v < together; ++v) x[v] = add(j + v * W);
@@ -141,16 +196,16 @@ struct InOrder {
         }
         for (; j + W <= width; j += W) add(j).store(q + j * sizeof(A));
       }
-      for (int64_t asked = j; j < width; ++j) {
-        if (Asks && (j - asked) % line == 0) later.template ask<1>();
+      for (const int64_t first_left = j; j < width; ++j) {
+        if (Asks && (j - first_left) % line == 0) later.template ask<1>();
         const A x = load_item<A>(p + j * sizeof(A));
         c[j] = first ? x : Op::combine(c[j], x);
         store_item(q + j * sizeof(A), c[j]);
       }
     };
     for (int64_t r = 0; r < job.rows; ++r) {
-      const char* const p = job.in + r * job.in_row_stride;
-      char* const q = job.out + r * job.out_row_stride;
+      const char* const p = job.in + r * job.in_row;
+      char* const q = job.out + r * job.out_row;
       if (job.position + r == 0) {
         run_row(p, q, std::true_type());
       } else {
@@ -167,9 +222,6 @@ struct Chunked {
   static constexpr int P = reduce_lanes(sizeof(A));
   static constexpr int R = P / W;
   using V = Vec<A, W>;
-  // Vectors of whole lines.
-  static constexpr bool streams_chunks = sizeof(V) == line_bytes;
-
   // The element before the upper half of i's group of 2 * step.
   static constexpr int source(int i, int step) {
     return i & step ? (i & ~(2 * step - 1)) + step - 1 : i;
@@ -262,7 +314,8 @@ struct Chunked {
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) carry[2 * k] = inner[k];
   }
-  static void row(const char* in, char* out, int64_t n, int64_t position, A* carry) {
+  template <class Writer>
+  static void row(const char* in, char* out, int64_t n, int64_t position, A* carry, Writer writer) {
     V inner(carry[0]), outer(carry[1]);
     // A chunk; what is stored is all that `store` is given.
     const auto run = [&](auto load, auto store) {
@@ -284,9 +337,10 @@ struct Chunked {
       for (; i + P <= end; i += P) {
         const char* const p = in + i * int64_t(sizeof(A));
         char* const q = out + i * int64_t(sizeof(A));
-        fetch<P * sizeof(A)>(q + result_ahead);
+        static_assert(P * sizeof(A) == line_bytes);
+        writer.prepare(p, q);
         run([p](int r) { return V::load(p + r * sizeof(V)); },
-            [q](int r, V y) { y.store(q + r * sizeof(V)); });
+            [q, &writer](int r, V y) { writer.put(y, q + r * sizeof(V)); });
       }
       if (i < end) {
         const char* const p = in + i * int64_t(sizeof(A));
@@ -306,21 +360,31 @@ struct Chunked {
         i = end;
       }
     }
+    writer.end();
     carry[0] = inner[0];
     carry[1] = outer[0];
   }
-  static void rows(const char* in, int64_t in_stride, char* out, int64_t out_stride, int64_t rows,
-                   int64_t n, int64_t position, void* carry) {
-    A* c = static_cast<A*>(carry);
+  static void rows(const ScanJob& given) {
+    const ScanJob job = given;  // which no store changes
+    A* c = static_cast<A*>(job.carry);
+    const int64_t n = job.columns, position = job.position;
     if (position == 0) {
-      for (int64_t r = 0; r < 2 * rows; ++r) c[r] = Op::template identity<A>();
+      for (int64_t r = 0; r < 2 * job.rows; ++r) c[r] = Op::template identity<A>();
     }
+    const auto each_row = [&](auto writer) {
+      for (int64_t r = 0; r < job.rows; ++r) {
+        char* const out = job.out + r * job.out_row;
+        row(job.in + r * job.in_row, out, n, position, c + 2 * r, writer(out));
+      }
+    };
+    if (job.out && job.streamed) return each_row([](char* out) { return PastCaches<V>(out); });
+    if (job.out) return each_row([](char*) { return ToCaches(); });
     int64_t r = 0;
-    if (out) {
-      for (; r < rows; ++r) row(in + r * in_stride, out + r * out_stride, n, position, c + 2 * r);
-    }
-    for (; r + 4 <= rows; r += 4) sums<4>(in + r * in_stride, in_stride, n, position, c + 2 * r);
-    for (; r < rows; ++r) sums<1>(in + r * in_stride, in_stride, n, position, c + 2 * r);
+    const auto sum = [&](auto together) {
+      sums<together>(job.in + r * job.in_row, job.in_row, n, position, c + 2 * r);
+    };
+    for (; r + 4 <= job.rows; r += 4) sum(std::integral_constant<int, 4>());
+    for (; r < job.rows; ++r) sum(std::integral_constant<int, 1>());
   }
 
   // A chunk of rows, or the `rows` that are left of the last one: all of its sums are found in
@@ -375,12 +439,12 @@ struct Chunked {
           [part](char* q, V y) { store_part(y, q, part); });
     }
   }
-  static void columns(const ScanColumnsJob& job) {
-    with_choices(
-        job, [&](auto asks, auto streams) { run_columns<asks, streams && streams_chunks>(job); });
+  static void columns(const ScanJob& job) {
+    with_choices(job,
+                 [&](auto asks, auto streams) { run_columns<asks, streams && whole_lines>(job); });
   }
   template <bool Asks, bool Streams>
-  static void run_columns(const ScanColumnsJob& job) {
+  static void run_columns(const ScanJob& job) {
     const int64_t width = job.columns, step = (width + W - 1) / W * W;
     A* inner = static_cast<A*>(job.carry);
     A* outer = inner + step;
@@ -396,11 +460,9 @@ struct Chunked {
       }
       const bool whole = r + P <= job.rows;
       (whole ? chunk_of_rows<true, Asks, Streams>
-             : chunk_of_rows<false, Asks, Streams>)(job.in + r * job.in_row_stride,
-                                                    job.in_row_stride,
-                                                    job.out + r * job.out_row_stride,
-                                                    job.out_row_stride, job.rows - r, width, inner,
-                                                    outer, later);
+             : chunk_of_rows<false, Asks, Streams>)(job.in + r * job.in_row, job.in_row,
+                                                    job.out + r * job.out_row, job.out_row,
+                                                    job.rows - r, width, inner, outer, later);
     }
   }
 };
@@ -424,7 +486,7 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
 }  // namespace
 
 void fill_scan(ReduceKernels& k) {
-  k.streams_chunks = ops::vector_bytes == line_bytes;
+  k.scans_by_lines = whole_lines;
   for_each_accumulator([&k]<class A>(DType d, A) { fill_dtype<A>(k, d); });
 }
 
