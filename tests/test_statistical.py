@@ -602,6 +602,38 @@ def test_every_value_decides_its_column(rows, dtype):
             same(xp.count_nonzero(ours(b), axis=0), numpys(np.count_nonzero, b, axis=0))
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 16, 33, 100])
+@pytest.mark.parametrize("dtype", ["bool", *REAL])
+def test_a_few_columns(width, dtype):
+    """Many of their rows are read as one, also where others stand between them."""
+    rng = np.random.default_rng(width)
+    for n, beside in itertools.product((2, 9, 130, 1003, 20011), (0, 1, width)):
+        if np.dtype(dtype).kind == "f":
+            whole = rng.integers(-9, 9, (n, width + beside)).astype(dtype)
+            whole[rng.integers(n), rng.integers(width)] = rng.choice([np.nan, -0.0])
+        elif dtype == "bool":
+            whole = rng.random((n, width + beside)) < rng.choice([1 / n, 0.5, 1 - 1 / n])
+        else:
+            info = np.iinfo(dtype)
+            whole = rng.integers(info.min, info.max, (n, width + beside), dtype, endpoint=True)
+            whole[:, 0] %= 3
+        a, x = whole[:, :width], ours(whole)[:, :width]
+        for name in ("any", "all", "count_nonzero"):
+            same(getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0))
+        if dtype == "bool":
+            continue
+        if dtype != "float16":
+            same(xp.sum(x, axis=0, dtype=x.dtype), np.sum(a, axis=0, dtype=a.dtype))
+        for name in ("max", "min"):
+            np.testing.assert_array_equal(
+                getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0)
+            )
+        for name in ("argmax", "argmin"):
+            same(getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0))
+        if np.dtype(dtype).kind != "f":
+            same(xp.prod(x, axis=0, dtype=x.dtype), np.prod(a, axis=0, dtype=a.dtype))
+
+
 def test_what_counts_as_true():
     values = [0.0, -0.0, math.nan, 5e-324, math.inf]
     assert [bool(xp.any(xp.asarray([v]))) for v in values] == [False, False, True, True, True]

@@ -908,7 +908,10 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   const char* base = in.data + kept.base[1] * item;
   // Columns that have others between them: the results of those are left.
   const std::int64_t gap = kept_stride / item;
-  const bool by_columns = outputs > 1 && gap >= 1 && gap <= widest_gap && step != item && m >= 8;
+  constexpr std::int64_t many_rows = 64;  // of a few columns, which are read as one
+  const bool by_columns =
+      outputs > 1 && gap >= 1 && gap <= widest_gap && step != item &&
+      (m >= 8 || (gap == 1 && step >= m * item && step <= line_bytes && n >= many_rows));
   const bool packed = !by_columns && step != item;
   const std::int64_t block = packed ? std::min<std::int64_t>(n, pack_bytes / item) : n;
   std::int64_t width =

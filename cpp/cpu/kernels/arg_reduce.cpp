@@ -307,9 +307,39 @@ struct Arg {
     }
   }
 
+  // Of what the columns of joined rows find in each place the first extreme is kept.
+  static void joined_columns(const char* in, int64_t row_stride, int64_t first,
+                             const JoinedRows& joined, int64_t width, T* best, int64_t* out) {
+    alignas(64) T values[most_joined];
+    alignas(64) int64_t at[most_joined];
+    const int64_t rows = joined.rows;
+    columns(in, rows * row_stride, joined.count, 0, true, rows * joined.columns, values, at);
+    for (int64_t j = 0; j < width; ++j) {
+      best[j] = values[j];
+      int64_t position = at[j] * rows;
+      for (int64_t k = 1; k < rows; ++k) {
+        const T x = values[k * joined.columns + j];
+        const int64_t other = at[k * joined.columns + j] * rows + k;
+        const bool earlier = other < position && !Op::better(best[j], x);
+        if (!earlier && !Op::better(x, best[j])) continue;
+        best[j] = x;
+        position = other;
+      }
+      out[j] = first + position;
+    }
+  }
+
   static void columns(const char* in, int64_t row_stride, int64_t n, int64_t first, bool start,
                       int64_t width, void* best_bytes, int64_t* out) {
     T* best = static_cast<T*>(best_bytes);
+    const JoinedRows joined = joined_rows(row_stride, sizeof(T), n, width);
+    if (start && joined.pays()) {
+      const int64_t taken = joined.rows * joined.count;
+      joined_columns(in, row_stride, first, joined, width, best, out);
+      if (taken == n) return;
+      return columns(in + taken * row_stride, row_stride, n - taken, first + taken, false, width,
+                     best, out);
+    }
     if (start) __builtin_memcpy(best, in, width * sizeof(T));
     const int64_t apart = row_stride < 0 ? -row_stride : row_stride;
     // Rows that follow each other are asked for in the order of memory unless a near cache has all.

@@ -640,9 +640,11 @@ struct Columns {
   static constexpr int real_bytes = int(vector ? sizeof(A) : sizeof(A) / 2);
   static constexpr int P = reduce_lanes(real_bytes);
   static constexpr int64_t C = reduce_chunk(real_bytes);
-  // Accumulators of a round that are worth registers.
-  static constexpr int64_t most_narrow =
-      (ops::vector_bytes == 64 ? 32 : 8) * ops::vector_bytes / int64_t(sizeof(A));
+  // Accumulators of a round that are worth registers; extremes of more take longer than memory.
+  static constexpr int64_t most_narrow = (ops::vector_bytes < 64 ? 8
+                                          : is_extreme<Op>       ? 16
+                                                                 : 32) *
+                                         ops::vector_bytes / int64_t(sizeof(A));
 
   // Whether the squares of what is added go to a second plane, `plane` accumulators behind.
   static constexpr bool squares = ops::same_type_v<Op, SumDeviations>;
@@ -659,15 +661,22 @@ struct Columns {
 
   // out[j] = in[0][j] … in[count-1][j] combined in order; rows `stride` bytes apart.
   // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
-  // of a chunk, which are read straight on. Else what stands `ahead` bytes further, which is read
-  // soon, is asked for, since the hardware starts anew in each page: a tenth to a third of the
-  // time.
-  enum class Width { whole, part, narrow };
-  template <class V, int K, Width width = Width::whole>
+  // of a chunk, which are read straight on; folded: its lanes combined. Else what stands `ahead`
+  // bytes further, which is read soon, is asked for, since the hardware starts anew in each page: a
+  // tenth to a third of the time.
+  enum class Width { whole, part, narrow, folded };
+  template <class V, int K, Width width = Width::whole, bool asks = false>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
                                A* out, int64_t plane, bool go_on, int64_t ahead, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
     constexpr bool Part = width == Width::part;
+    constexpr bool narrow = width == Width::narrow || width == Width::folded;
+    // For each line that is read one that is read later: many at once take a quarter longer.
+    const auto ask = [&](const char* q, int k) {
+      constexpr int bytes = W * int(sizeof(T));
+      if (narrow && asks && k * bytes % line_bytes < bytes)
+        fetch<bytes>(q + straight_ahead + k * bytes);
+    };
     V c[K], acc[K];
     [[maybe_unused]] V square[K];
     const auto load = [&](const char* q, int k) {
@@ -702,6 +711,7 @@ struct Columns {
       for (int k = 0; k < K; ++k) {
         acc[k] = load(p, k);
         if constexpr (squares) square[k] = acc[k] * acc[k];
+        ask(p, k);
       }
       i = 1;
     }
@@ -711,10 +721,9 @@ struct Columns {
         const V x = load(q, k);
         acc[k] = added<Op, T>(acc[k], x);
         if constexpr (squares) square[k] = square[k] + x * x;
+        ask(q, k);
       }
-      if constexpr (width == Width::narrow) {
-        fetch_straight_on<K * W* int(sizeof(T))>(q);
-      } else if (K > 1 && ahead) {
+      if (!narrow && K > 1 && ahead) {
         fetch<K * W* int(sizeof(T))>(q + ahead);
       }
     };
@@ -724,9 +733,11 @@ struct Columns {
     } else {
       for (; i < count; ++i) add(p + i * stride);
     }
-    const auto store = [&](const V* x, A* to) {
+    const auto store = [&](V* x, A* to) {
       if constexpr (Part) {
         __builtin_memcpy(to, x, live * sizeof(A));
+      } else if constexpr (width == Width::folded) {
+        fold<K>(x, to);
       } else {
         ARRAYX_UNROLL
         for (int k = 0; k < K; ++k) __builtin_memcpy(to + k * W, x + k, sizeof(V));
@@ -734,6 +745,23 @@ struct Columns {
     };
     store(acc, out);
     if constexpr (squares) store(square, out + plane);
+  }
+
+  // Writes the lanes of a chunk, K vectors, combined by halves: those of vectors, then of parts.
+  template <int K, int lanes = P, class V>
+  ARRAYX_HD static void fold(V* x, A* to) {
+    constexpr int W = ops::lane_traits<V>::lanes;
+    if constexpr (lanes == 1) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) x[k].store(to + k * W);
+    } else if constexpr (K > 1) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K / 2; ++k) x[k] = Op::combine(x[k], x[k + K / 2]);
+      fold<K / 2, lanes / 2>(x, to);
+    } else {
+      auto y = Op::combine(low_half(*x), high_half(*x));
+      fold<1, lanes / 2>(&y, to);
+    }
   }
 
   // Where it turns, what is asked for at the end of the rows stands in those that are read next,
@@ -769,16 +797,25 @@ struct Columns {
   }
 
   // All rounds of a chunk, of as many columns at a time as registers hold: what is narrow is read
-  // straight on.
-  static void narrow_rounds(const char* in, int64_t stride, int64_t count, int64_t width,
-                            const A* center, A* out, int64_t plane) {
+  // straight on. Returns whether lanes are combined, which those are that registers hold all of.
+  template <bool asks>
+  static bool narrow_rounds(const char* in, int64_t stride, int64_t count, int64_t width,
+                            const A* center, A* out, int64_t plane, bool combines) {
     constexpr int W = ops::vector_bytes / int(sizeof(A));
     using V = Vec<A, W>;
     int64_t j = 0;
+    bool combined = false;
     const auto run = [&]<int K>(std::integral_constant<int, K>) {
+      if constexpr (K > 1 && K * W >= P) {
+        if (combines && width == K * W) {
+          stripe<V, K, Width::folded, asks>(in, stride, count, center, out, plane, false, 0);
+          combined = true;
+          j = width;
+        }
+      }
       for (; j + K * W <= width; j += K * W) {
-        stripe<V, K, Width::narrow>(in + j * sizeof(T), stride, count,
-                                    center ? center + j : nullptr, out + j, plane, false, 0);
+        stripe<V, K, Width::narrow, asks>(in + j * sizeof(T), stride, count,
+                                          center ? center + j : nullptr, out + j, plane, false, 0);
       }
     };
     if constexpr (ops::vector_bytes == 64) {
@@ -791,6 +828,7 @@ struct Columns {
       stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, center ? center + j : nullptr,
                                 out + j, plane, false, 0, width - j);
     }
+    return combined;
   }
 
   // All rounds of a chunk, `width` elements after `width`, onto accumulators that an L1 holds.
@@ -848,23 +886,25 @@ struct Columns {
     merge(static_cast<A*>(left), static_cast<const A*>(right), n);
   }
 
-  // One chunk of n ≤ C rows, into lanes[0 … width). A few rows at a time, P apart, stay in
-  // registers along the whole width: with sixteen, or with pieces of rows, memory is read a quarter
-  // slower. Where shorter rows follow each other without gaps (fused), P of them are one long row
-  // of (lane, column) pairs.
+  // One chunk of n ≤ C rows, into lanes[0 … width). A few rows at
+  // a time, P apart, stay in registers along the whole width: with sixteen, or with pieces of rows,
+  // memory is read a quarter slower. Where shorter rows follow each other without gaps (fused), P
+  // of them are one long row of (lane, column) pairs.
   static void chunk(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
                     bool fused, A* lanes, int64_t plane) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
+    int64_t left = live;
     if (fused) {
       // Lanes that would fill the first cache (of KiB, by what else a round takes) are left there
-      // between more than one round. Narrow ones stay in registers; extremes take longer than
-      // memory so.
+      // between more than one round. Narrow ones stay in registers.
       constexpr bool light = vector && !is_extreme<Op>;
       constexpr int64_t most_near = squares || (is_extreme<Op> && ops::vector_bytes < 64) ? 8 : 16;
       const int64_t rounds = 64 * width > most_near << 10 ? together : 1;
-      if (light && P * width <= most_narrow && full > 0) {
-        if constexpr (light)
-          narrow_rounds(in, P * row_stride, full, P * width, center, lanes, plane);
+      if (vector && P * width <= most_narrow && full > 0) {
+        if constexpr (vector) {
+          const auto read = asks_for_pages ? narrow_rounds<true> : narrow_rounds<false>;
+          if (read(in, P * row_stride, full, P * width, center, lanes, plane, rest == 0)) left = 1;
+        }
       } else if (light && rounds == 1 && !center && full > 0) {
         if constexpr (light) {
           const auto read = asks_for_pages ? straight_rounds<true> : straight_rounds<false>;
@@ -894,7 +934,6 @@ struct Columns {
         }
       }
     }
-    int64_t left = live;
     for (int64_t half = P / 2; half > 0; half /= 2) {
       if (left > half) {
         merge_planes(lanes, lanes + half * width, (left - half) * width, plane);
@@ -1022,23 +1061,7 @@ struct Columns {
   }
 
   static void run_any_order(const char* in, int64_t row_stride, int64_t n, int64_t width,
-                            const A* center, A* out) {
-    // Rows that are read together are far from each other: hardware fetches ahead of streams that
-    // are not in the same pages.
-    const int64_t part = n / together;
-    const bool gaps = row_stride != width * int64_t(sizeof(T));
-    const auto add = gaps ? accumulate<true> : accumulate<false>;
-    for (int64_t i = 0; i < part; ++i) {
-      add(in + i * row_stride, part * row_stride, together, width, center, out, 0, i > 0,
-          gaps ? columns_ahead : 0, row_stride);
-    }
-    for (int64_t i = part * together; i < n; ++i) {
-      accumulate(in + i * row_stride, 0, 1, width, center, out, 0, i > 0);
-    }
-  }
-
-  static void run_segment(const char* in, int64_t row_stride, int64_t n, int64_t width,
-                          const A* center, char* workspace, A* out, int64_t out_plane) {
+                            char* workspace, A* out) {
     if constexpr (sums_narrow<Op, T, A>) {
       using N = twice_as_wide<T>;
       N* sums = reinterpret_cast<N*>(workspace);
@@ -1048,8 +1071,30 @@ struct Columns {
                                          sums);
         Columns<Op, N, A>::accumulate(workspace, 0, 1, width, nullptr, out, 0, i > 0);
       }
-    } else if constexpr (order_free<A>) {
-      run_any_order(in, row_stride, n, width, center, out);
+      return;
+    }
+    // Rows that are read together are far from each other: hardware fetches ahead of streams that
+    // are not in the same pages.
+    const int64_t part = n / together;
+    const bool gaps = row_stride != width * int64_t(sizeof(T));
+    const auto add = gaps ? accumulate<true> : accumulate<false>;
+    for (int64_t i = 0; i < part; ++i) {
+      add(in + i * row_stride, part * row_stride, together, width, nullptr, out, 0, i > 0,
+          gaps ? columns_ahead : 0, row_stride);
+    }
+    for (int64_t i = part * together; i < n; ++i) {
+      accumulate(in + i * row_stride, 0, 1, width, nullptr, out, 0, i > 0);
+    }
+  }
+
+  static void run_segment(const char* in, int64_t row_stride, int64_t n, int64_t width,
+                          const A* center, char* workspace, A* out, int64_t out_plane) {
+    if constexpr (order_free<A>) {
+      const auto rows = [&](int64_t first, int64_t stride, int64_t count, int64_t columns, A* to) {
+        run_any_order(in + first * row_stride, stride, count, columns, workspace, to);
+      };
+      by_joined_rows(row_stride, sizeof(T), n, width,
+                     reinterpret_cast<A*>(workspace + most_columns * sizeof(A)), out, rows, merge);
     } else {
       if constexpr (vector && !squares) {
         // More rows only from within an L1: they are not read in the order of memory.
@@ -1318,12 +1363,28 @@ struct Conditions {
   }
 
   template <int Mode, class O>
+  static void join(O* left, const O* right, int64_t n) {
+    for (int64_t j = 0; j < n; ++j) {
+      if constexpr (Mode == 0) left[j] |= right[j];
+      if constexpr (Mode == 1) left[j] &= right[j];
+      if constexpr (Mode == 2) left[j] += right[j];
+    }
+  }
+
+  template <int Mode, class O>
   static void columns(const char* in, int64_t row_stride, int64_t n, int64_t columns, const void*,
                       void* workspace, void* out) {
+    O* const results = static_cast<O*>(out);
+    char* const acc = static_cast<char*>(workspace);
     for (int64_t j = 0; j < columns; j += most_columns) {
       const int64_t width = columns - j < most_columns ? columns - j : most_columns;
-      segment<Mode>(in + j * sizeof(T), row_stride, n, width, static_cast<char*>(workspace),
-                    static_cast<O*>(out) + j);
+      const auto rows = [&](int64_t first, int64_t stride, int64_t count, int64_t all, O* to) {
+        segment<Mode>(in + first * row_stride + j * int64_t(sizeof(T)), stride, count, all, acc,
+                      to);
+      };
+      by_joined_rows(row_stride, sizeof(T), n, width,
+                     reinterpret_cast<O*>(acc + most_columns * sizeof(T)), results + j, rows,
+                     join<Mode, O>);
     }
   }
 };

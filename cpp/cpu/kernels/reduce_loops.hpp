@@ -146,6 +146,44 @@ ARRAYX_HD Vec<A, W> load_part_as(const char* p, int64_t count) {
   return ops::convert<Vec<A, W>>(load_part<T, W>(p, count));
 }
 
+// Of n rows of few columns, which follow each other or have a few others between them: so many are
+// read as one that vectors fill, of rows of so many columns, which makes `count` of them.
+inline constexpr int64_t most_joined = 512;
+struct JoinedRows {
+  int64_t rows, columns, count;
+  bool pays() const { return rows > 1; }
+};
+constexpr JoinedRows joined_rows(int64_t row_stride, int64_t item, int64_t n, int64_t width) {
+  int64_t rows = 1;
+  const int64_t all = row_stride / item;
+  const bool follow =
+      row_stride % item == 0 && all >= width && (all <= 2 * width || row_stride <= line_bytes);
+  const int64_t whole = all == width ? n : n - 1;  // nothing need be behind the last one
+  while (follow && 2 * rows * all <= most_joined && 4 * rows <= whole) rows *= 2;
+  return rows > 1 ? JoinedRows{rows, all, whole / rows} : JoinedRows{1, width, n};
+}
+// out[j] of the columns of n rows in any order, by run(first row, row stride, rows, columns, out)
+// and combine(left, right, columns). lanes: most_joined of them, or `width` where they are more.
+template <class O, class Run, class Combine>
+ARRAYX_HD void by_joined_rows(int64_t row_stride, int64_t item, int64_t n, int64_t width, O* lanes,
+                              O* out, const Run& run, const Combine& combine) {
+  for (int64_t taken = 0; taken < n;) {
+    const JoinedRows joined = joined_rows(row_stride, item, n - taken, width);
+    if (taken == 0 && !joined.pays()) return run(0, row_stride, n, width, out);
+    const int64_t all = joined.rows * joined.columns;
+    run(taken, joined.rows * row_stride, joined.count, all, lanes);
+    for (int64_t half = all / 2; half >= joined.columns; half /= 2) {
+      combine(lanes, lanes + half, half);
+    }
+    if (taken > 0) {
+      combine(out, lanes, width);
+    } else {
+      __builtin_memcpy(out, lanes, width * sizeof(O));
+    }
+    taken += joined.rows * joined.count;
+  }
+}
+
 // Rows that a kernel may read `beyond` bytes past their end: memory of the rows after them.
 constexpr int64_t rows_with_room(int64_t rows, int64_t row_stride, int64_t beyond) {
   if (beyond == 0) return rows;
