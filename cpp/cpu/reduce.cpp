@@ -139,6 +139,13 @@ void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t 
   }
 }
 
+// Rows of at most so many bytes take less time as columns of a copy, of which vectors take many.
+std::int64_t most_copied_row(Reduction op, int item) {
+  if (op == Reduction::count_nonzero) return item < 8 ? 32 : 24;
+  if (conditional(op)) return std::min(8 * item, 24);
+  return (op == Reduction::max || op == Reduction::min) && item <= 2 ? 4 * item : 0;
+}
+
 // gapped: columns among others, whose results are left.
 enum class Form { rows, columns, gapped, packed_rows, packed_columns };
 
@@ -161,6 +168,8 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
   const bool direct = k.dtype == p.dtype && p.group.ndim() == 1;
   const std::int64_t gap = detail::magnitude(kept_stride);
   const bool one_output = p.kept.count() == 1;
+  const bool copied_rows =
+      step == 1 && m >= 64 && kept_stride != 0 && s.n * item <= most_copied_row(p.op, item);
   s.block = s.n;
   if (direct && !one_output && kept_stride == 1 && (s.n == 1 || step != 1)) {
     s.form = Form::columns;
@@ -169,13 +178,14 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
              detail::magnitude(step) >= m * gap && !p.center && !p.from_mean && s.n <= max_length) {
     s.form = Form::gapped;
     s.width = most_columns / gap;
-  } else if (direct && (step == 1 || s.n == 1)) {
+  } else if (direct && (s.n == 1 || (step == 1 && !copied_rows))) {
     s.form = Form::rows;
     s.width = std::clamp<std::int64_t>(task_bytes / (item * s.n), 1, 4096);
   } else {
     const std::int64_t kernel_item = std::max(item, itemsize(k.dtype));
-    const bool columns = !one_output && m >= 8 && kept_stride != 0 &&
-                         (step == 0 || detail::magnitude(kept_stride) < detail::magnitude(step));
+    const bool columns =
+        !one_output && m >= 8 && kept_stride != 0 &&
+        (step == 0 || copied_rows || detail::magnitude(kept_stride) < detail::magnitude(step));
     s.form = columns ? Form::packed_columns : Form::packed_rows;
     // Short runs are packed for several rows at a time, since memory between them is other rows'.
     const std::int64_t rows = p.group.ndim() > 1 ? std::min<std::int64_t>(m, 8) : 1;
