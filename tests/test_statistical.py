@@ -602,6 +602,22 @@ def test_every_value_decides_its_column(rows, dtype):
             same(xp.count_nonzero(ours(b), axis=0), numpys(np.count_nonzero, b, axis=0))
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 16, 33])
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
+def test_columns_beside_others_have_the_bits_of_a_copy(width, dtype):
+    rng = np.random.default_rng(width)
+    for n, beside in itertools.product((9, 130, 257, 1003, 20011), (1, width)):
+        whole = rng.normal(size=(n, width + beside)).astype(dtype)
+        whole[:, width:] = np.nan
+        x = ours(whole)[:, :width]
+        copy = xp.asarray(x, copy=True)
+        names = ["sum", "mean"] if dtype in COMPLEX else ["sum", "mean", "var", "std", "max", "min"]
+        for name in names:
+            same(getattr(xp, name)(x, axis=0), np.asarray(getattr(xp, name)(copy, axis=0)))
+        near_sums = np.sum(whole[:, :width], axis=0, dtype=WIDER[dtype])
+        np.testing.assert_allclose(xp.sum(x, axis=0), near_sums, rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 16, 33, 100])
 @pytest.mark.parametrize("dtype", ["bool", *REAL])
 def test_a_few_columns(width, dtype):

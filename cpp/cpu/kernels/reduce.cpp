@@ -1031,17 +1031,19 @@ struct Columns {
   }
 
   // lanes: P × width, stack: a level of `width` for each doubling of the number of chunks; behind
-  // them, and behind the `out_plane` accumulators of the result, their second planes.
+  // them, and behind the `out_plane` accumulators of the result, their second planes. `last`: where
+  // the last chunk is read, if elsewhere.
   static void segment(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
-                      bool fused, A* lanes, A* stack, A* out, int64_t out_plane) {
+                      bool fused, A* lanes, A* stack, A* out, int64_t out_plane,
+                      const char* last = nullptr) {
     const int64_t plane = P * width, levels_plane = most_levels * width;
     int top = 0;
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += C) {
       // Full chunks of a row that is repeated are all the same.
       if (row_stride != 0 || i == 0 || n - i < C) {
-        chunk(in + i * row_stride, row_stride, n - i < C ? n - i : C, width, center, fused, lanes,
-              plane);
+        const char* const p = last && n - i <= C ? last : in + i * row_stride;
+        chunk(p, row_stride, n - i < C ? n - i : C, width, center, fused, lanes, plane);
       }
       int levels = 0;  // this chunk is the last of so many finished pairs
       for (int64_t c = count++; c & 1; c >>= 1) ++levels;
@@ -1108,15 +1110,32 @@ struct Columns {
       A* centers = lanes + P * most_columns;
       A* stack = centers + P * most_columns;
       constexpr int64_t most_fused = 512 << 10;  // bytes that are read side by side
+      // Short rows are fused with what stands between them. The last ones, behind which there need
+      // be nothing, are copied.
+      constexpr int64_t most_gapped = 2 * line_bytes, most_all = most_gapped / int(sizeof(T));
+      const int64_t with_gaps = columns_with_gaps(row_stride, sizeof(T), width);
+      const int64_t all = vector && row_stride <= most_gapped ? with_gaps : width;
       const bool fused =
-          row_stride == width * int64_t(sizeof(T)) && together * P * row_stride <= most_fused;
+          row_stride == all * int64_t(sizeof(T)) && together * P * row_stride <= most_fused;
       if (fused && center) {
         for (int64_t r = 0; r < P && r < n; ++r) {
-          __builtin_memcpy(centers + r * width, center, width * sizeof(A));
+          for (int64_t j = width; j < all; ++j) centers[r * all + j] = A{};
+          __builtin_memcpy(centers + r * all, center, width * sizeof(A));
         }
         center = centers;
       }
-      segment(in, row_stride, n, width, center, fused, lanes, stack, out, out_plane);
+      if (all == width) {
+        return segment(in, row_stride, n, width, center, fused, lanes, stack, out, out_plane);
+      }
+      char* const last = reinterpret_cast<char*>(centers + P * most_all);
+      const int64_t rest = (n - 1) % C + 1;
+      for (int64_t r = 0; r < rest; ++r) {
+        __builtin_memcpy(last + r * row_stride, in + (n - rest + r) * row_stride,
+                         width * sizeof(T));
+      }
+      alignas(64) A results[2 * most_all];
+      segment(in, row_stride, n, all, center, fused, lanes, stack, results, most_all, last);
+      copy_planes(out, out_plane, results, most_all, width);
     }
   }
 

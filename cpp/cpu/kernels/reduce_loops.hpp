@@ -146,6 +146,15 @@ ARRAYX_HD Vec<A, W> load_part_as(const char* p, int64_t count) {
   return ops::convert<Vec<A, W>>(load_part<T, W>(p, count));
 }
 
+// The columns of rows that follow each other, with those that stand between them where these are
+// few; else only `width`.
+constexpr int64_t columns_with_gaps(int64_t row_stride, int64_t item, int64_t width) {
+  const int64_t all = row_stride / item;
+  const bool few =
+      row_stride % item == 0 && all > width && (all <= 2 * width || row_stride <= line_bytes);
+  return few ? all : width;
+}
+
 // Of n rows of few columns, which follow each other or have a few others between them: so many are
 // read as one that vectors fill, of rows of so many columns, which makes `count` of them.
 inline constexpr int64_t most_joined = 512;
@@ -155,9 +164,8 @@ struct JoinedRows {
 };
 constexpr JoinedRows joined_rows(int64_t row_stride, int64_t item, int64_t n, int64_t width) {
   int64_t rows = 1;
-  const int64_t all = row_stride / item;
-  const bool follow =
-      row_stride % item == 0 && all >= width && (all <= 2 * width || row_stride <= line_bytes);
+  const int64_t all = columns_with_gaps(row_stride, item, width);
+  const bool follow = row_stride == all * item;
   const int64_t whole = all == width ? n : n - 1;  // nothing need be behind the last one
   while (follow && 2 * rows * all <= most_joined && 4 * rows <= whole) rows *= 2;
   return rows > 1 ? JoinedRows{rows, all, whole / rows} : JoinedRows{1, width, n};
