@@ -886,6 +886,11 @@ void keep_better(bool largest, DType dtype, std::int64_t count, const char* valu
 }  // namespace
 
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
+  if (const DType computed = compute_dtype(in.dtype); computed != in.dtype) {
+    const Array wide = accumulators(in_order_of(in.layout->shape, in.layout->strides), computed);
+    copy(in, wide);
+    return arg_reduce(largest, wide, axis, out);
+  }
   const Layout& layout = *in.layout;
   const int item = itemsize(in.dtype);
   const std::int64_t n = layout.shape[axis], step = layout.strides[axis] * item;

@@ -175,7 +175,6 @@ Array arg_extreme(const char* function, bool largest, const Array& input, Option
                 ", so there is no element to choose from; at least one is needed");
   }
   Array out = empty(kept, index_dtype, x.device());
-  x = computable(x, x.dtype);
   if (out.size() > 0) backend_of(x).arg_reduce(largest, x, at, out);
   out.layout = Layout::contiguous(shape);
   return out;

@@ -77,8 +77,8 @@ void put_runs(std::int64_t runs, std::int64_t count, std::int64_t bytes, std::in
                   in.data() + (i * runs + r) * bytes, bytes);
     }
     kernels().stream_runs({in.data() + i * runs * bytes, bytes, out + i * row, run, runs, bytes,
-                           !goes_on || i == 0, !goes_on || i == count - 1,
-                           i % 2 == 0 ? in.data() : nullptr, begun.data()});
+                           !goes_on || i == 0, !goes_on || i == count - 1, in.data(), bytes,
+                           i % 2 == 0 ? runs : 0, begun.data()});
   }
   kernels().stream_fence();
   CHECK(memory == expected);
@@ -87,7 +87,7 @@ void put_runs(std::int64_t runs, std::int64_t count, std::int64_t bytes, std::in
 }  // namespace
 
 TEST(rows_that_change_places_go_to_runs) {
-  for (const std::int64_t bytes : {64, 65, 104, 127, 128, 260, 1000, 2048}) {
+  for (const std::int64_t bytes : {1, 24, 63, 64, 65, 104, 127, 128, 260, 1000, 2048}) {
     for (const std::int64_t offset : {0, 1, 24, 63}) {
       for (const bool goes_on : {true, false}) {
         put_runs(3, 7, bytes, offset, 0, goes_on);
