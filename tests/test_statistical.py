@@ -638,12 +638,13 @@ def test_a_few_columns(width, dtype):
             same(getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0))
         if dtype == "bool":
             continue
-        if dtype != "float16":
-            same(xp.sum(x, axis=0, dtype=x.dtype), np.sum(a, axis=0, dtype=a.dtype))
+        # By value: which bits a NaN has is left open.
         for name in ("max", "min"):
-            np.testing.assert_array_equal(
-                getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0)
-            )
+            expected = getattr(np, name)(a, axis=0)
+            np.testing.assert_array_equal(getattr(xp, name)(x, axis=0), expected)
+        if dtype != "float16":
+            sums = xp.sum(x, axis=0, dtype=x.dtype)
+            np.testing.assert_array_equal(sums, np.sum(a, axis=0, dtype=a.dtype))
         for name in ("argmax", "argmin"):
             same(getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0))
         if np.dtype(dtype).kind != "f":

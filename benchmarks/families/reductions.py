@@ -194,6 +194,21 @@ def reductions(scale: Scale) -> Iterator[Case]:
                 yield case("reductions", "sum", (n // 16, columns), dtype, axes, tier=USUAL)
     yield case("reductions", "max", (n // 16, 3), "float32", 1, tier=USUAL)
     yield case("reductions", "sum", (n // 16, 5), "int8", 1, tier=USUAL)
+    pixels = (n // 4, 3)
+    for function, dtype in (("sum", "int8"), ("max", "int8"), ("max", "float32"), ("all", "bool")):
+        for axes in (0, 1):
+            yield case("reductions", function, pixels, dtype, axes, tier=USUAL)
+    for function in ("sum", "max"):
+        yield case(
+            "reductions",
+            function,
+            (n // 16, 4),
+            "float32",
+            0,
+            tier=USUAL,
+            label="x[:, :3]",
+            view="x[:, :3]",
+        )
     square = (side(scale.cached), side(scale.cached))
     for axes in (0, 1):
         for dtype in FLOATING:

@@ -869,6 +869,12 @@ struct Columns {
       for (; j + W <= n; j += W) {
         Op::combine(V::load(left + j), V::load(right + j)).store(left + j);
       }
+      // Which of two is larger no branch foresees.
+      if constexpr (is_extreme<Op> && ops::vector_bytes == 64 && sizeof(A) >= 4) {
+        if (j == n) return;
+        const V x = load_part<A, W>(left + j, n - j), y = load_part<A, W>(right + j, n - j);
+        return store_part(Op::combine(x, y), left + j, n - j);
+      }
     }
     for (; j < n; ++j) left[j] = Op::combine(left[j], right[j]);
   }
