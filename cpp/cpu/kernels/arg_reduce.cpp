@@ -332,7 +332,8 @@ struct Arg {
   static void columns(const char* in, int64_t row_stride, int64_t n, int64_t first, bool start,
                       int64_t width, void* best_bytes, int64_t* out) {
     T* best = static_cast<T*>(best_bytes);
-    const JoinedRows joined = joined_rows(row_stride, sizeof(T), n, width);
+    constexpr int64_t least_count = 64;  // what places find is compared one by one
+    const JoinedRows joined = joined_rows(row_stride, sizeof(T), n, width, least_count);
     if (start && joined.pays()) {
       const int64_t taken = joined.rows * joined.count;
       joined_columns(in, row_stride, first, joined, width, best, out);

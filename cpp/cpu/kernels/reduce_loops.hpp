@@ -162,12 +162,14 @@ struct JoinedRows {
   int64_t rows, columns, count;
   bool pays() const { return rows > 1; }
 };
-constexpr JoinedRows joined_rows(int64_t row_stride, int64_t item, int64_t n, int64_t width) {
+constexpr JoinedRows joined_rows(int64_t row_stride, int64_t item, int64_t n, int64_t width,
+                                 int64_t least_count = 16) {
+  constexpr int64_t longest = 2 * line_bytes;
   int64_t rows = 1;
   const int64_t all = columns_with_gaps(row_stride, item, width);
-  const bool follow = row_stride == all * item;
+  const bool follow = row_stride == all * item && row_stride <= longest;
   const int64_t whole = all == width ? n : n - 1;  // nothing need be behind the last one
-  while (follow && 2 * rows * all <= most_joined && 4 * rows <= whole) rows *= 2;
+  while (follow && 2 * rows * all <= most_joined && 2 * rows * least_count <= whole) rows *= 2;
   return rows > 1 ? JoinedRows{rows, all, whole / rows} : JoinedRows{1, width, n};
 }
 // out[j] of the columns of n rows in any order, by run(first row, row stride, rows, columns, out)
