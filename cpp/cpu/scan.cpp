@@ -131,6 +131,7 @@ class Scan {
   void decide_rows();
   // Whether all rows of a result whose rows are `row` bytes apart begin with lines.
   bool whole_lines(std::int64_t row) const;
+  // Whether there are a few long lines, of which several threads do one.
   bool shares_lines() const;
   bool by_scratch() const { return way_ != Way::direct && way_ != Way::at_once; }
   bool needs_scratch() const { return !in_.direct || by_scratch(); }
@@ -277,8 +278,9 @@ bool Scan::shares_lines() const {
 }
 
 void Scan::run() const {
-  const Tiles tiles(kept_, shares_lines() ? 1 : width_);
-  if (shares_lines()) {
+  const bool shared = shares_lines();
+  const Tiles tiles(kept_, shared ? 1 : width_);
+  if (shared) {
     for (std::int64_t t = 0; t < tiles.count(); ++t) {
       const Tile line = tiles[t];
       scan_line(dtype_, in_.data + line.offset[0] * in_.item, n_,

@@ -892,10 +892,10 @@ struct Columns {
     merge(static_cast<A*>(left), static_cast<const A*>(right), n);
   }
 
-  // One chunk of n ≤ C rows, into lanes[0 … width). A few rows at
-  // a time, P apart, stay in registers along the whole width: with sixteen, or with pieces of rows,
-  // memory is read a quarter slower. Where shorter rows follow each other without gaps (fused), P
-  // of them are one long row of (lane, column) pairs.
+  // One chunk of n ≤ C rows, into lanes[0 … width). A few rows at a time, P apart, stay in
+  // registers along the whole width: with sixteen, or with pieces of rows, memory is read a quarter
+  // slower. Where shorter rows follow each other without gaps (fused), P of them are one long row
+  // of (lane, column) pairs.
   static void chunk(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
                     bool fused, A* lanes, int64_t plane) {
     const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
