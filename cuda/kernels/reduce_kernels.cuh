@@ -36,6 +36,11 @@ __device__ __forceinline__ A from_first(A x, int threads) {
   return map_words(x, [=](u32 w) { return __shfl_sync(whole_warp, w, 0, threads); });
 }
 
+// What kernels' loops are told as constants.
+using Yes = std::true_type;
+using No = std::false_type;
+using One = std::integral_constant<int, 1>;
+
 // ---- what threads do ----------------------------------------------------------------------------
 
 // What a group of threads does: an output or, with `whole_block`, a part of the block's unit of it.
@@ -386,9 +391,6 @@ __device__ __forceinline__ typename R::accumulator reduce_shifted(const char* in
       }
     }
   };
-  using Yes = std::true_type;
-  using No = std::false_type;
-  using One = std::integral_constant<int, 1>;
   using Batch = std::integral_constant<int, batch>;
   int round = 0;
   if constexpr (is_long) {
@@ -514,9 +516,6 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
         }
       }
     };
-    using Yes = std::true_type;
-    using No = std::false_type;
-    using One = std::integral_constant<int, 1>;
     using Batch = std::integral_constant<int, batch>;
     bool merged = true;
     if constexpr (V == 1) {
@@ -1223,8 +1222,6 @@ __global__ void __launch_bounds__(block_threads,
       load(items, round, whole, apart);
       add(items, round, whole);
     };
-    using Yes = std::true_type;
-    using No = std::false_type;
     static_assert(reduce_rounds % 2 == 0);
     if (shifted || column < size) {
       const bool packs = shifted || V == 1 || loop.vector;
