@@ -570,6 +570,23 @@ def test_the_interface_shares_memory(cuda, dtype):
         xp.asarray(Foreign(x), device="cpu", copy=False)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="buffers by __buffer__ are of Python 3.12")
+def test_what_has_no_buffer_though_its_type_has_is_taken_by_the_interface(cuda):
+    class WithoutBuffer:
+        def __buffer__(self, flags):
+            raise TypeError("this is on a GPU")
+
+    x = X.to_device(cuda)
+    other = WithoutBuffer()
+    with pytest.raises(TypeError, match="this is on a GPU"):
+        xp.asarray(other)
+    other.__cuda_array_interface__ = x.__cuda_array_interface__
+    assert address(xp.asarray(other)) == address(x)
+    assert (
+        xp.asarray(other, device="cpu").tolist() == xp.asarray([other, X])[0].tolist() == X.tolist()
+    )
+
+
 def test_the_interface_holds_its_owner(cuda):
     owner = Foreign(xp.ones(3, device=cuda))
     before = sys.getrefcount(owner)
@@ -624,6 +641,10 @@ def test_libraries_on_the_gpu_share_memory(cuda, library):
     theirs = module(x.T)
     theirs += 1
     assert x.tolist() == (np.arange(12.0).reshape(3, 4) + 1).tolist()
+    assert address(xp.asarray(theirs)) == address(x)
+    copied = xp.asarray(theirs, copy=True)
+    assert address(copied) != address(x) and copied.tolist() == theirs.tolist()
+    assert xp.asarray(theirs, device="cpu", copy=True).tolist() == theirs.tolist()
     mine = xp.from_dlpack(theirs)
     mine *= 2
     assert theirs.tolist() == mine.tolist() == x.T.tolist()

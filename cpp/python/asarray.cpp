@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,23 @@ bool is_text(PyObject* object) {
   return PyUnicode_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object);
 }
 
+// Of what is on a GPU, the type may have the buffer protocol and the object no buffer (CuPy's).
+std::optional<Array> from_host_buffer(PyObject* object, bool may_copy) {
+  if (!PyObject_CheckBuffer(object)) return std::nullopt;
+  try {
+    return from_buffer(object, may_copy);
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    if (has_method(object, "__cuda_array_interface__")) return std::nullopt;
+    return from_buffer(object, may_copy);  // which raises the same once more
+  }
+}
+
 // An array by the protocols of other libraries; false when the object has none.
 bool from_protocol(PyObject* object, std::optional<Device> device, std::optional<bool> copy_asked,
                    Array& out) {
-  if (PyObject_CheckBuffer(object)) {
-    out = from_buffer(object, copy_asked != false);
+  if (std::optional<Array> buffer = from_host_buffer(object, copy_asked != false)) {
+    out = *std::move(buffer);
     // The same device rule as for everything that is not an Array yet.
     const Device target = device.value_or(default_device());
     if (!(target == out.device())) {

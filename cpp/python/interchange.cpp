@@ -618,10 +618,11 @@ Array from_dlpack(PyObject* object, std::optional<Device> device, std::optional<
   int count = 2;
   if (to_host) arguments[count++] = cpu;
   if (on_gpu) arguments[count++] = default_stream;
-  if (wants_copy) arguments[count++] = *wants_copy ? Py_True : Py_False;
+  // On a GPU copies are made below: CuPy makes none there.
+  const bool says_copy = wants_copy && !(on_gpu && *wants_copy);
+  if (says_copy) arguments[count++] = *wants_copy ? Py_True : Py_False;
   const int case_ = to_host ? 1 : on_gpu ? 2 : 0;
-  Ref capsule(
-      PyObject_VectorcallMethod(method, arguments, 1, names[case_][wants_copy.has_value()]));
+  Ref capsule(PyObject_VectorcallMethod(method, arguments, 1, names[case_][says_copy]));
   if (!capsule) {
     // A producer older than these keywords.
     if (!PyErr_ExceptionMatches(PyExc_TypeError) || to_host) throw PythonError{};
