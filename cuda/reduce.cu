@@ -320,7 +320,7 @@ bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch
   if (!k.ordered || loop.n > reduce_chunk || loop.outputs < least) return false;
   if (p.group.ndim() > 1) return false;
   const bool few = loop.n <= reduce_lanes;
-  const int parts = few ? 1 : k.whole_parts, width = whole_column_threads / parts;
+  const int parts = few ? 1 : k.whole_parts[packs], width = whole_column_threads / parts;
   l.kernel = (few ? k.short_columns : k.whole_columns)[packs];
   l.threads = dim3(static_cast<unsigned>(width), static_cast<unsigned>(parts));
   l.blocks = ceil_divide(loop.outputs, width * (packs ? k.whole_width : 1));

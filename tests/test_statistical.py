@@ -943,7 +943,9 @@ def test_few_columns_have_the_bits_of_lines(count, dtype):
             assert bits.startswith(first), (name, n)
 
 
-@pytest.mark.parametrize("shape", [(300, 130, 251), (300, 20, 251), (2, 2100, 333), (3, 40, 1001)])
+@pytest.mark.parametrize(
+    "shape", [(300, 130, 251), (700, 270, 97), (300, 20, 251), (2, 2100, 333), (3, 40, 1001)]
+)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_columns_that_begin_anywhere_have_the_bits_of_lines(shape, dtype):
     """Threads that have several side by side read the packs around them, and share those."""

@@ -1026,13 +1026,13 @@ __global__ void __launch_bounds__(whole_column_threads,
   for (int v = 0; v < V; ++v) task.store(loop, v, trees[v].total(false, A{}));
 }
 
-// The same for accumulators wider than elements, which leave few registers: elements are copied to
-// shared memory, each by the thread that takes it, several turns ahead. The threads with the same
-// threadIdx.x have parts of an output's lanes, so that blocks end earlier and the last ones keep
-// fewer multiprocessors waiting.
+// The same for elements of four bytes and for accumulators wider than elements, which leave few
+// registers: elements are copied to shared memory, each by the thread that takes it, several turns
+// ahead. The threads with the same threadIdx.x have parts of an output's lanes, so that blocks end
+// earlier and the last ones keep fewer multiprocessors waiting.
 template <class R>
 inline constexpr bool staged_columns_fit =
-    R::bytes >= 4 && sizeof(typename R::accumulator) > R::bytes;
+    R::bytes == 4 || (R::bytes > 4 && sizeof(typename R::accumulator) > R::bytes);
 
 template <class R>
 __global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
@@ -1040,8 +1040,8 @@ __global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
   wait_for_earlier();
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  constexpr int lanes = 4, turns = R::bytes == 4 ? 4 : 3;
-  constexpr int part = reduce_lanes / staged_column_parts, levels = 4;
+  constexpr int lanes = sizeof(A) == 4 ? 8 : 4, turns = R::bytes == 4 && lanes == 4 ? 4 : 3;
+  constexpr int part = reduce_lanes / staged_column_parts, levels = lanes == 8 ? 3 : 4;
   static_assert(part <= lanes << (levels - 1));
   constexpr int width = whole_column_threads / staged_column_parts;
   __shared__ __align__(16) unsigned char shared[levels * whole_column_threads * sizeof(A)];
@@ -1600,13 +1600,18 @@ ReduceKernels reduce_kernels() {
   constexpr int whole = sizeof(typename R::accumulator) == 4 ? 2 : 1;
   k.short_columns[0] = reinterpret_cast<const void*>(&short_columns<R, 1>);
   k.short_columns[1] = reinterpret_cast<const void*>(&short_columns<R, whole>);
+  // Of packs threads have enough loads in flight without.
   if constexpr (staged_columns_fit<R>) {
-    static_assert(whole == 1);
-    k.whole_columns[0] = k.whole_columns[1] = reinterpret_cast<const void*>(&staged_columns<R>);
-    k.whole_parts = staged_column_parts;
+    k.whole_columns[0] = reinterpret_cast<const void*>(&staged_columns<R>);
+    k.whole_parts[0] = staged_column_parts;
   } else {
     k.whole_columns[0] = reinterpret_cast<const void*>(&whole_columns<R, 1>);
+  }
+  if constexpr (whole > 1) {
     k.whole_columns[1] = reinterpret_cast<const void*>(&whole_columns<R, whole>);
+  } else {
+    k.whole_columns[1] = k.whole_columns[0];
+    k.whole_parts[1] = k.whole_parts[0];
   }
   k.whole_width = whole;
   k.lanes = R::lanes;

@@ -145,7 +145,7 @@ struct ReduceKernels {
   bool about_mean = false;
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
   int most_staged = reduce_lanes;
-  int whole_width = 1, whole_parts = 1;
+  int whole_width = 1, whole_parts[2] = {1, 1};
 };
 
 struct ReduceTable {
