@@ -2,6 +2,7 @@
 // backwards; groups and what is combined with what in them depend on the logical shape alone.
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "kernels/reduce_loop.cuh"
@@ -18,6 +19,10 @@ namespace {
 constexpr std::int64_t most_flat_bytes = flat_column_threads * pack_bytes / reduce_lanes;
 constexpr std::int64_t most_flat_result_bytes = 192;
 constexpr std::int64_t least_flat = reduce_chunk + 1, least_flat_of_words = 256;
+// Where the order does not matter: elements or bytes of such rows, of which a block has whole ones.
+// Blocks take long to join what their threads have, so there are long runs and many bytes.
+constexpr std::int64_t most_unordered_flat = 32, most_unordered_flat_bytes = 128,
+                       least_unordered_run = 1 << 16, least_unordered_bytes = 1 << 21;
 
 // Reduced dimensions are merged, from the last one backwards, until this many elements are
 // together.
@@ -327,20 +332,71 @@ bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch
   return true;
 }
 
+// Whether rows of m columns, `step` elements from one to the next, are read as one run of packs
+// with what stands between them; of an ordered reduction it begins with a pack, loop.row_lead
+// elements before the first column. `packs`: columns are read by packs otherwise. Measured on an
+// H100.
+bool are_flat(const Pass& p, ReduceLoop& loop, std::int64_t m, std::int64_t step, bool packs) {
+  const ReduceKernels& k = *p.kernels;
+  constexpr std::int64_t sector = 32;
+  const std::int64_t row_bytes = step * p.itemsize, run = loop.n * step;
+  if (!k.flat_columns || p.group.ndim() > 1 || step < m) return false;
+  // Either sectors have it all, or no more is read for nothing than is wanted.
+  if (step > 2 * m && row_bytes > sector) return false;
+  int lead = 0;
+  if (k.ordered) {
+    for (int d = 0; d < p.kept.ndim() - 1; ++d) {
+      if (p.kept.stride[2][d] % k.lanes != 0) return false;
+    }
+    lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.in) % pack_bytes) / p.itemsize;
+    if (lead + m > step || row_bytes > most_flat_bytes ||
+        step * k.accumulator_bytes > most_flat_result_bytes ||
+        loop.n < (k.accumulator_bytes == 4 ? least_flat_of_words : least_flat)) {
+      return false;
+    }
+  } else {
+    // Positions of larger items than bytes take longer than memory.
+    if (packs || (k.accumulator_bytes > 8 && p.itemsize > 1 && step >= 2 * m)) return false;
+    if ((step > most_unordered_flat && row_bytes > most_unordered_flat_bytes) ||
+        run < least_unordered_run || loop.outputs / m * run * p.itemsize < least_unordered_bytes) {
+      return false;
+    }
+  }
+  loop.row_items = static_cast<int>(step);
+  loop.row_lead = lead;
+  return true;
+}
+
 // Threads of a block read all of a chunk's columns as one run, a pack of each round.
 Launch cut_flat_columns(const Pass& p, ReduceLoop& loop, std::int64_t m) {
   const ReduceKernels& k = *p.kernels;
-  const std::int64_t n = loop.n, outer = std::int64_t{loop.outputs} / m;
-  const std::int64_t threads = ceil_divide(reduce_lanes * m / k.lanes, 32) * 32;
-  const std::int64_t joiners = std::min<std::int64_t>(threads, block_threads) / power_of_two(m);
+  const std::int64_t n = loop.n, outer = std::int64_t{loop.outputs} / m, wide = loop.row_items;
   loop.columns = static_cast<u32>(m);
   loop.tiles = Divisor(1);
   Launch l;
   l.kernel = k.flat_columns;
+  if (!k.ordered) {
+    // As many threads as have whole rows.
+    const std::int64_t lanes = k.columns_per_thread, multiple = wide / std::gcd(wide, lanes),
+                       threads = block_threads / multiple * multiple, places = threads * lanes;
+    const std::int64_t joiners = std::max<std::int64_t>(1, threads / power_of_two(m));
+    const std::int64_t run = (n - 1) * wide + m + lanes - 1;
+    l.threads = dim3(static_cast<unsigned>(threads));
+    l.shared_bytes = static_cast<std::size_t>(places * k.accumulator_bytes);
+    loop.per_unit = unit_elements(
+        run, places * flat_batch, outer,
+        std::int64_t{properties().multiprocessors} * unordered_blocks(static_cast<int>(lanes)),
+        joiners, false);
+    l.units = ceil_divide(run, loop.per_unit);
+    l.blocks = outer * l.units;
+    return l;
+  }
+  const std::int64_t threads = ceil_divide(reduce_lanes * wide / k.lanes, 32) * 32;
+  const std::int64_t joiners = std::min<std::int64_t>(threads, block_threads) / power_of_two(m);
   l.threads = dim3(static_cast<unsigned>(threads));
   const auto shared_bytes = [&](std::int64_t together) {  // of units of so many chunks
     const auto levels = std::bit_width(static_cast<std::uint64_t>(together));
-    return static_cast<std::size_t>((reduce_lanes + levels) * m * k.accumulator_bytes);
+    return static_cast<std::size_t>((reduce_lanes * wide + levels * m) * k.accumulator_bytes);
   };
   const std::int64_t at_once =
       blocks_at_once(l.kernel, l.threads, shared_bytes(ceil_divide(n, reduce_chunk)), p.verb);
@@ -510,10 +566,7 @@ bool run_pass(const Pass& p) {
     };
     const bool vector = are_packs(k.columns_per_thread);
     const bool shifted = !vector && kept_step == 1 && shifted_columns_pay(p, m, outputs / m);
-    const bool flat = k.flat_columns && kept_step == 1 && p.group.ndim() == 1 && step == m &&
-                      is_vector(k.lanes) && m * p.itemsize <= most_flat_bytes &&
-                      m * k.accumulator_bytes <= most_flat_result_bytes &&
-                      n >= (k.accumulator_bytes == 4 ? least_flat_of_words : least_flat);
+    const bool flat = kept_step == 1 && are_flat(p, loop, m, step, vector || shifted);
     if (!cut_whole_columns(p, loop, are_packs(k.whole_width), l)) {
       l = flat ? cut_flat_columns(p, loop, m) : cut_columns(p, loop, m, vector, shifted);
     }

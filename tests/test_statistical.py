@@ -606,15 +606,17 @@ def test_every_value_decides_its_column(rows, dtype):
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
 def test_columns_beside_others_have_the_bits_of_a_copy(width, dtype):
     rng = np.random.default_rng(width)
-    for n, beside in itertools.product((9, 130, 257, 1003, 20011), (1, width)):
-        whole = rng.normal(size=(n, width + beside)).astype(dtype)
-        whole[:, width:] = np.nan
-        x = ours(whole)[:, :width]
+    cases = itertools.product((9, 130, 257, 1003, 4096, 20011), (1, width), (0, 1))
+    for n, beside, before in cases:
+        whole = np.full((n, width + beside), np.nan, dtype)
+        a = whole[before:, before : before + width]
+        a[...] = rng.normal(size=a.shape)
+        x = ours(whole)[before:, before : before + width]
         copy = xp.asarray(x, copy=True)
         names = ["sum", "mean"] if dtype in COMPLEX else ["sum", "mean", "var", "std", "max", "min"]
         for name in names:
             same(getattr(xp, name)(x, axis=0), np.asarray(getattr(xp, name)(copy, axis=0)))
-        near_sums = np.sum(whole[:, :width], axis=0, dtype=WIDER[dtype])
+        near_sums = np.sum(a, axis=0, dtype=WIDER[dtype])
         np.testing.assert_allclose(xp.sum(x, axis=0), near_sums, rtol=1e-3, atol=1e-3)
 
 
@@ -649,6 +651,39 @@ def test_a_few_columns(width, dtype):
             same(getattr(xp, name)(x, axis=0), getattr(np, name)(a, axis=0))
         if np.dtype(dtype).kind != "f":
             same(xp.prod(x, axis=0, dtype=x.dtype), np.prod(a, axis=0, dtype=a.dtype))
+
+
+@pytest.mark.parametrize("width", [3, 7, 31])
+@pytest.mark.parametrize("dtype", ["bool", *REAL])
+def test_a_few_columns_of_very_many_rows(width, dtype):
+    """So many that several parts of them are reduced side by side; they begin anywhere in a pack."""
+    rng = np.random.default_rng(width)
+    for arrays, before, behind in ((1, 0, 0), (1, 1, 2), (2, 2, width - 2)):
+        wide = before + width + behind
+        rows = 2_200_000 // (arrays * wide * np.dtype(dtype).itemsize) + width
+        if dtype == "bool":
+            whole = rng.random((arrays, rows, wide)) < rng.choice([1 / rows, 1 - 1 / rows])
+        elif np.dtype(dtype).kind == "f":
+            whole = rng.integers(-99, 99, (arrays, rows, wide)).astype(dtype)
+            whole[:, rng.integers(rows), before] = np.nan
+        else:
+            info = np.iinfo(dtype)
+            whole = rng.integers(info.min, info.max, (arrays, rows, wide), dtype, endpoint=True)
+            whole[..., before] %= 3
+        for first in (0, 1):
+            some = np.s_[:, first:, before : before + width]
+            a, x = whole[some], ours(whole)[some]
+            for name in ("any", "all", "count_nonzero"):
+                same(getattr(xp, name)(x, axis=1), getattr(np, name)(a, axis=1))
+            if dtype == "bool":
+                continue
+            for name in ("argmax", "argmin"):
+                same(getattr(xp, name)(x, axis=1), getattr(np, name)(a, axis=1))
+            for name in ("max", "min"):
+                expected = getattr(np, name)(a, axis=1)
+                np.testing.assert_array_equal(getattr(xp, name)(x, axis=1), expected)
+            if np.dtype(dtype).kind != "f":
+                same(xp.sum(x, axis=1, dtype=x.dtype), np.sum(a, axis=1, dtype=a.dtype))
 
 
 def test_what_counts_as_true():

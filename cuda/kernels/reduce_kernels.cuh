@@ -8,9 +8,9 @@
 // flight), staged rows (which have an element or none in each lane, and come through shared
 // memory, a row to a thread), columns (threads side by side read along a kept dimension), whole
 // columns (each of them has an output, or some have one together) and flat columns (rows of a few,
-// read as one run of packs). Reductions to which the order does not matter have kernels of their
-// own, in reduce_unordered.cuh. Where several blocks have a part of an output, the last one to
-// finish joins their results.
+// read as one run of packs with what stands between them). Reductions to which the order does not
+// matter have kernels of their own, in reduce_unordered.cuh. Where several blocks have a part of an
+// output, the last one to finish joins their results.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -1303,8 +1303,9 @@ __global__ void __launch_bounds__(block_threads,
   finish_tile<R>(loop, task, width);
 }
 
-// Rows of a few columns that follow each other without a gap. Of each 128 of them, a round, a
-// thread has a pack: elements of some lanes and columns, the same in every round.
+// Rows of a few columns as one run of packs, with what stands between them and in the first one's
+// pack. Of each 128 of them, a round, a thread has a pack: elements of some lanes and columns, the
+// same in every round.
 template <class R>
 __global__ void __launch_bounds__(flat_column_threads)
     flat_columns(const __grid_constant__ ReduceLoop loop) {
@@ -1313,15 +1314,17 @@ __global__ void __launch_bounds__(flat_column_threads)
   using A = typename R::accumulator;
   constexpr int V = R::lanes, batch = reduce_rounds / 2;
   extern __shared__ __align__(16) unsigned char shared[];
-  A* const results = reinterpret_cast<A*>(shared);  // [lane][column], then the trees'
+  A* const results = reinterpret_cast<A*>(shared);  // [lane][place in a row], then the trees'
   const ColumnTask task(loop, 0, 0);
-  const int size = static_cast<int>(task.size), round_items = reduce_lanes * size;
+  const int size = static_cast<int>(task.size), wide = loop.row_items, lead = loop.row_lead;
+  const int round_items = reduce_lanes * wide;
   const int thread = threadIdx.x, lane = thread % warp_size, mine = thread * V;
   const ReducePlace place = locate_output(loop, task.output());
   typename R::Center center[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) {
-    const i64 column = (mine + v) % size;
+    // Another column's, where none is wanted.
+    const i64 column = min(max((mine + v) % wide - lead, 0), size - 1);
     center[v] = R::load_center(loop, loop.center + place.center + column * loop.kept[0].stride[1]);
   }
   constexpr i64 chunk = reduce_chunk;
@@ -1329,8 +1332,11 @@ __global__ void __launch_bounds__(flat_column_threads)
   u32 chunks = 0;
   for (i64 first = begin; first < end; first += chunk, ++chunks) {
     const int rows = static_cast<int>(min(end - first, chunk));
-    const int live = min(rows, reduce_lanes), left = rows * size - mine;
-    const M* const from = reinterpret_cast<const M*>(loop.in + place.in) + first * size + mine;
+    const int live = min(rows, reduce_lanes), left = (rows - 1) * wide + lead + size - mine;
+    // Nothing may stand behind the last row.
+    const int whole_rows = rows - (wide > size && first + rows == loop.n);
+    const M* const from =
+        reinterpret_cast<const M*>(loop.in + place.in) + first * wide + mine - lead;
     A acc[V];
     // Some rounds, whose loads are in flight at the same time; with `whole` none is cut off.
     const auto take = [&](int round, auto whole) {
@@ -1357,7 +1363,7 @@ __global__ void __launch_bounds__(flat_column_threads)
     };
     if (mine < round_items) {
       for (int round = 0; round * reduce_lanes < rows; round += batch) {
-        if ((round + batch) * reduce_lanes <= rows) {
+        if ((round + batch) * reduce_lanes <= whole_rows) {
           take(round, std::true_type{});
         } else {
           take(round, std::false_type{});
@@ -1371,7 +1377,7 @@ __global__ void __launch_bounds__(flat_column_threads)
     for (int column = thread / warp_size; column < size; column += blockDim.x / warp_size) {
       A x[each];
 #pragma unroll
-      for (int i = 0; i < each; ++i) x[i] = results[(lane * each + i) * size + column];
+      for (int i = 0; i < each; ++i) x[i] = results[(lane * each + i) * wide + lead + column];
       combine_neighbours<R>(x, live - lane * each);
       x[0] = combine_threads<R>(x[0], lane, warp_size, (live - 1) / each + 1);
       if (lane > 0) continue;

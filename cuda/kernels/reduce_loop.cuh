@@ -31,6 +31,8 @@ inline constexpr int staged_column_parts = 4;
 // Threads of a block at most that reads rows of a few columns as one run: a pack of a round for
 // each.
 inline constexpr int flat_column_threads = 512;
+// Packs of those where the order does not matter that a thread has in flight.
+inline constexpr int flat_batch = 8;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
 // of rows by the bytes of an element and of an accumulator.
 constexpr int unordered_blocks(int lanes) {
@@ -76,6 +78,8 @@ struct ReduceLoop {
   u32 block_rows;
   int tile_step;
   Divisor row_packs;
+  // Of flat columns: elements from one row to the next, and of the run before the first column.
+  int row_items, row_lead;
   Divisor units;     // parts of one output's elements; for rows, those of a block are one
   Divisor tiles;     // of so many columns
   int width_log2;    // threads to a row, for rows
@@ -134,7 +138,7 @@ struct ReduceKernels {
   const void* columns[3] = {};
   // The first of them where the columns of a thread may begin anywhere; or null.
   const void* shifted_columns = nullptr;
-  // Ordered: of a few columns without gaps between rows; or null.
+  // Of a few columns with few others between rows; or null.
   const void* flat_columns = nullptr;
   // Ordered: a thread to an output of up to reduce_lanes elements, under [1] to whole_width of
   // them; and the same, or whole_parts threads, to those of up to a chunk.

@@ -1004,6 +1004,84 @@ __global__ void __launch_bounds__(block_threads,
   finish_tile<R>(loop, task, width);
 }
 
+// Rows of a few columns as one run of packs, with what stands between them and in the first one's
+// pack. The threads of a block go on by whole rows, so that what a thread has at a place of its
+// packs is all of one column.
+template <class R, int V>
+__global__ void __launch_bounds__(block_threads,
+                                  resident_blocks_of(block_threads, unordered_blocks(V)))
+    unordered_flat_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  using Lanes = typename R::template Lanes<V>;
+  using Item = typename Lanes::Item;
+  constexpr int batch = flat_batch;
+  extern __shared__ __align__(16) unsigned char shared[];
+  A* const results = reinterpret_cast<A*>(shared);  // of the places of a round
+  const ColumnTask task(loop, 0, 0);
+  const int size = static_cast<int>(task.size), wide = loop.row_items;
+  const int thread = threadIdx.x, places = blockDim.x * V;
+  const ReducePlace place = locate_output(loop, task.output());
+  const char* in = loop.in + place.in;
+  // Places are counted from the beginning of the first element's pack.
+  const int low = static_cast<int>(reinterpret_cast<u64>(in) % sizeof(Item) / sizeof(M));
+  in -= low * sizeof(M);
+  const i64 begin = task.unit * loop.per_unit + thread * V;
+  const i64 end = min(low + (loop.n - 1) * wide + size, (task.unit + 1) * loop.per_unit);
+  Lanes lanes;
+  lanes.start();
+  u32 round = 0, since = 0;
+  for (i64 k = begin; k < end; k += batch * places, round += batch, since += batch) {
+    if (Lanes::most_rounds > 0 && since + batch > Lanes::most_rounds) {
+      lanes.finish(since);
+      since = 0;
+    }
+    const char* const from = in + k * i64(sizeof(M));
+    Item items[batch] = {};
+    if (k >= low && k + (batch - 1) * places + V <= end) {
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        items[i] = *reinterpret_cast<const Item*>(from + i * places * i64(sizeof(M)));
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) lanes.add(items[i], round + i);
+      continue;
+    }
+    const int left = static_cast<int>(min(end - k, i64(batch * places)));
+    const int missing = static_cast<int>(max(low - k, i64(0)));
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      if (i * places < left) {
+        items[i] = *reinterpret_cast<const Item*>(from + i * places * i64(sizeof(M)));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      lanes.add_some(items[i], round + i, i == 0 ? missing : 0, min(left - i * places, V));
+    }
+  }
+  lanes.finish(since);
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    results[thread * V + v] = lanes.result(v, begin + v - low, places, end - low);
+  }
+  __syncthreads();
+  const int lane = thread % warp_size, warps = blockDim.x / warp_size;  // whole ones
+  for (int column = thread / warp_size; column < size; column += warps) {
+    if (thread / warp_size == warps) break;
+    A x = R::identity();
+    for (int k = (low + column) % wide + lane * wide; k < places; k += warp_size * wide) {
+      x = R::combine(x, results[k]);
+    }
+    x = combine_threads<R>(x, lane, warp_size, warp_size);
+    // Positions have counted places.
+    if constexpr (requires { x.index; }) x.index /= wide;
+    if (lane == 0) store_part<R>(loop, task.output(), place, column, task.unit, x);
+  }
+  finish_tile<R>(loop, task, size);
+}
+
 // ---- reductions as these kernels see them -------------------------------------------------------
 
 template <class R, int V, template <class, int> class OfBytes, class Otherwise>
@@ -1131,6 +1209,9 @@ ReduceKernels unordered_kernels() {
   using Item = typename R::template Lanes<columns>::Item;
   if constexpr (R::bytes == 1 || R::bytes == 4 || std::is_same_v<Item, Words<4>>) {
     k.shifted_columns = reinterpret_cast<const void*>(&unordered_columns<R, columns, true>);
+  }
+  if constexpr (columns > 1) {
+    k.flat_columns = reinterpret_cast<const void*>(&unordered_flat_columns<R, columns>);
   }
   k.ordered = false;
   k.lanes = R::lanes;
