@@ -602,6 +602,21 @@ def test_every_value_decides_its_column(rows, dtype):
             same(xp.count_nonzero(ours(b), axis=0), numpys(np.count_nonzero, b, axis=0))
 
 
+@pytest.mark.cpu
+@pytest.mark.parametrize("width", [*range(1, 13), 16, 20, 32, 33, 270])
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
+def test_columns_have_the_bits_of_rows(width, dtype):
+    """Whatever number of them is read side by side, and stays in registers or in memory."""
+    rng = np.random.default_rng(width)
+    for n in (31, 128, 257, 700, 2304, 9001):
+        x = ours(rng.normal(size=(n, width)).astype(dtype))
+        rows = xp.asarray(xp.permute_dims(x, (1, 0)), copy=True)
+        names = ["sum", "mean"] if dtype in COMPLEX else ["sum", "mean", "var", "max", "min"]
+        for name in names:
+            function = getattr(xp, name)
+            same(function(x, axis=0), np.asarray(function(rows, axis=1)))
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 16, 33])
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
 def test_columns_beside_others_have_the_bits_of_a_copy(width, dtype):
@@ -620,7 +635,7 @@ def test_columns_beside_others_have_the_bits_of_a_copy(width, dtype):
         np.testing.assert_allclose(xp.sum(x, axis=0), near_sums, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 16, 33, 100])
+@pytest.mark.parametrize("width", [1, 2, 3, 5, 7, 8, 12, 16, 33, 100])
 @pytest.mark.parametrize("dtype", ["bool", *REAL])
 def test_a_few_columns(width, dtype):
     """Many of their rows are read as one, also where others stand between them."""

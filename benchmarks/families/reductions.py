@@ -187,8 +187,9 @@ def reductions(scale: Scale) -> Iterator[Case]:
             for dtype in (*FLOATING, "int64"):
                 if dtype != "int64" or function != "mean":
                     yield case("reductions", function, (size,), dtype, None, tier=USUAL)
-    # Several rows of so few columns are in a vector or a pack, which begins anywhere among them.
-    for columns in (3, 5):
+    # Several rows of so few columns are in a vector or a pack, which begins anywhere among them; a
+    # round of twelve is no power of two of vectors, and more than eight.
+    for columns in (3, 5, 12):
         for dtype in FLOATING:
             for axes in (0, 1):
                 yield case("reductions", "sum", (n // 16, columns), dtype, axes, tier=USUAL)

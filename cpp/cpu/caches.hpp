@@ -10,6 +10,9 @@ namespace arrayx::cpu {
 // Bytes of the last cache, which the processors that share it have together; 32 MiB at most.
 std::int64_t last_cache_bytes();
 
+// Bytes of an L1.
+extern const std::int64_t first_cache_bytes;
+
 // Lines of an L2 that `stride` bytes between them let it hold at once.
 std::int64_t second_cache_lines(std::int64_t stride);
 

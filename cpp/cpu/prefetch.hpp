@@ -32,6 +32,12 @@ ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
 // Whether asking for pages to come pays, which caches.cpp knows.
 extern const bool asks_for_pages;
 
+// How loops ask that read far more than they write, those of reductions among them: for pages to
+// come, for what is near, or not at all where the hardware follows what they read, in several
+// places at once, too. caches.cpp knows.
+enum class Asking { nothing, near, pages };
+extern const Asking reading_asks;
+
 // Asks for n items `step` bytes apart, of which neighbours share lines.
 ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std::int64_t item) {
   if (step == item) return fetch(p, n * item);

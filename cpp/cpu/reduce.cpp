@@ -285,7 +285,9 @@ void by_groups(std::int64_t count, std::int64_t bytes, std::int64_t unit, Body&&
 template <class Body>
 void over_rows(const char* first, std::int64_t count, std::int64_t bytes, std::int64_t stride,
                bool far, std::int64_t unit, Body&& body) {
-  if (!far || stride != bytes || bytes < 128 || bytes >= least_fetched_row) return body(0, count);
+  if (reading_asks == Asking::nothing || !far || stride != bytes || bytes < 128 ||
+      bytes >= least_fetched_row)
+    return body(0, count);
   by_groups<1>(count, bytes, unit, [&](std::int64_t r, std::int64_t rows) {
     fetch(first + (r + rows) * bytes, rows * bytes);
     body(r, rows);

@@ -107,11 +107,12 @@ struct Arg {
     }
   }
 
-  // The extreme of each block by vectors; the position is looked for only in the block that won.
+  // The extreme of each block by vectors; the position is looked for only in the block that won,
+  // half of which is read again then, from an L1.
   template <bool asks>
   static int64_t row(const char* p, int64_t n) {
     constexpr int K = 4;
-    constexpr int64_t block = 64 * K * W;  // in an L1 when it is read again
+    constexpr int64_t block = page_bytes / int64_t(sizeof(T));
     T best = item(p, 0);
     if (n < 2 * W) {
       int64_t at = 0;
@@ -157,9 +158,8 @@ struct Arg {
       extreme[0] = select(strictly(extreme[1], extreme[0]), extreme[1], extreme[0]);
       extreme[2] = select(strictly(extreme[3], extreme[2]), extreme[3], extreme[2]);
       extreme[0] = select(strictly(extreme[2], extreme[0]), extreme[2], extreme[0]);
-      const T found = best_lane(extreme[0]);
-      if (strictly(found, best)) {
-        best = found;
+      if (any(strictly(extreme[0], V(best)))) {
+        best = best_lane(extreme[0]);
         start = begin;
       }
     }
@@ -247,7 +247,7 @@ struct Arg {
       if (n <= 2 * W) return short_rows<2>(in, row_stride, rows, n, out);
       return short_rows<most>(in, row_stride, rows, n, out);
     }
-    const auto best = asks_for_pages ? row<true> : row<false>;
+    const auto best = reading_asks == Asking::pages ? row<true> : row<false>;
     for (int64_t r = 0; r < rows; ++r) out[r] = best(in + r * row_stride, n);
   }
 
@@ -345,7 +345,7 @@ struct Arg {
     const int64_t apart = row_stride < 0 ? -row_stride : row_stride;
     // Rows that follow each other are asked for in the order of memory unless a near cache has all.
     constexpr int64_t near_bytes = 256 << 10;
-    const bool straight = asks_for_pages && n * apart >= near_bytes;
+    const bool straight = reading_asks == Asking::pages && n * apart >= near_bytes;
     const int64_t straight_on = !straight ? 0 : row_stride < 0 ? -straight_ahead : straight_ahead;
     alignas(64) Index index[most_columns + W];
     for (int64_t i = 0; i < n; i += most_rows) {
@@ -358,9 +358,8 @@ struct Arg {
       for (int64_t r = begins; r < count; r += most) {
         const int64_t rows = count - r < most ? count - r : most;
         const char* p = in + (i + r) * row_stride;
-        const int64_t ahead = most == 1                              ? straight_on
-                              : most == together && r + most < count ? most * row_stride
-                                                                     : 0;
+        const bool more = most == together && r + most < count && reading_asks != Asking::nothing;
+        const int64_t ahead = most == 1 ? straight_on : more ? most * row_stride : 0;
         int64_t j = 0;
         constexpr int64_t size = sizeof(T);
         for (; j + 4 * W <= width; j += 4 * W) {

@@ -335,7 +335,7 @@ ARRAYX_HD void add_weighted(const T* a, i64 a_row, const T* b, T* c, i64 n) {
   constexpr i64 page = page_bytes / i64{sizeof(T)};
   using V = Vec<T, N>;
   V weight[Rows];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) weight[r] = V(b[r]);
   i64 j = 0;
   for (; j + K * N <= n; j += K * N) {
@@ -343,7 +343,7 @@ ARRAYX_HD void add_weighted(const T* a, i64 a_row, const T* b, T* c, i64 n) {
     V sum[K];
 #pragma GCC unroll 4
     for (int q = 0; q < K; ++q) sum[q] = begins ? V(T(0)) : V::load(c + j + q * N);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       const T* const here = a + r * a_row + j;
       if constexpr (asks) fetch<K * ops::vector_bytes>(reinterpret_cast<const char*>(here + ahead));
@@ -356,7 +356,7 @@ ARRAYX_HD void add_weighted(const T* a, i64 a_row, const T* b, T* c, i64 n) {
   for (; j < n; j += N) {
     const int rest = n - j < N ? static_cast<int>(n - j) : N;
     V sum = begins ? V(T(0)) : V::load_first(c + j, rest);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
       sum = ops::mul_add(V::load_first(a + r * a_row + j, rest), weight[r], sum);
     }
@@ -364,9 +364,8 @@ ARRAYX_HD void add_weighted(const T* a, i64 a_row, const T* b, T* c, i64 n) {
   }
 }
 
-template <bool asks, class T>
+template <int together, bool asks, class T>
 void weighted_rows(const DotsJob& job) {
-  constexpr int together = 4;
   const T* const a = static_cast<const T*>(job.a);
   const T* const b = static_cast<const T*>(job.b);
   T* const c = static_cast<T*>(job.c);
@@ -384,7 +383,9 @@ void weighted_rows(const DotsJob& job) {
 }
 template <class T>
 void weighted_rows(const DotsJob& job) {
-  return asks_for_pages ? weighted_rows<true, T>(job) : weighted_rows<false, T>(job);
+  if (reading_asks == Asking::pages) return weighted_rows<4, true, T>(job);
+  if (reading_asks == Asking::near) return weighted_rows<4, false, T>(job);
+  weighted_rows<8, false, T>(job);
 }
 
 // Such a sum of a short row.
@@ -511,7 +512,7 @@ void dots(const DotsJob& job) {
       *c = short_dot(a, b, job.k);
       return;
     }
-    return asks_for_pages ? rows_of_dots<true, T>(job) : rows_of_dots<false, T>(job);
+    return reading_asks == Asking::pages ? rows_of_dots<true, T>(job) : rows_of_dots<false, T>(job);
   }
   for (i64 i = 0; i < job.m; i += most_rows) {
     for (i64 l = 0; l < job.k; l += depth) {

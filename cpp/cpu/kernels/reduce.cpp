@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "../caches.hpp"
 #include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
@@ -153,27 +154,28 @@ struct Rows {
 
   // Where a loop `asks`, for the next page. Of bytes so many come with a line that what there is to
   // do hides nothing.
-  template <bool asks, int items = P>
+  template <Asking asks, int items = P>
   ARRAYX_HD static void fetch_next(const char* p) {
-    if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p, asks);
+    if constexpr (sizeof(T) > 1) fetch_page_after<items* int(sizeof(T))>(p, asks == Asking::pages);
   }
   // The same of loops that do more than add up, further on.
-  template <bool asks, int items = P>
+  template <Asking asks, int items = P>
   ARRAYX_HD static void fetch_on(const char* p) {
     if constexpr (sizeof(T) >= 4) {
-      fetch_straight_on<items* int(sizeof(T))>(p, asks);
+      fetch_straight_on<items* int(sizeof(T))>(p, asks == Asking::pages);
     } else {
       fetch_next<asks, items>(p);
     }
   }
   // The same for extremes and sums of narrow integers, which a Zen 3, too, reads up to a fifth
   // faster where they are asked for, but a KiB ahead; other sums take a tenth longer so.
-  template <bool asks, int64_t items>
+  static constexpr bool asks_near = is_extreme<Op> || sizeof(T) < 8;
+  template <Asking asks, int64_t items>
   ARRAYX_HD static void fetch_next_or_near(const char* p) {
     constexpr int64_t near_bytes = 1024;
-    if constexpr (asks) {
+    if constexpr (asks == Asking::pages) {
       fetch_on<asks, items>(p);
-    } else if constexpr (is_extreme<Op> || sizeof(T) < 8) {
+    } else if constexpr (asks_near && asks == Asking::near) {
       fetch<items* int(sizeof(T))>(p + near_bytes);
     }
   }
@@ -181,7 +183,7 @@ struct Rows {
   // `rounds` of P elements from p and what is live from `tail`, combined round by round and then by
   // halves until one vector is left. Lanes without an element hold the identity, which leaves the
   // others unchanged bit for bit.
-  template <bool asks>
+  template <Asking asks>
   ARRAYX_HD static V lanes_of(const char* p, int64_t rounds, const char* tail, const Live* live,
                               V c) {
     V v[R];
@@ -234,7 +236,7 @@ struct Rows {
 
   // A full chunk. The compiler must not read several chunks side by side: memory is read a third as
   // fast that way, since the hardware fetches ahead of one stream only.
-  template <bool asks>
+  template <Asking asks>
   ARRAYX_HD static V full_chunk(const char* p, V c) {
     V v[R];
     asm("" ::: "memory");
@@ -252,7 +254,7 @@ struct Rows {
 
   // Full chunks that are folded together, and their results pairwise: half as many shuffles.
   static constexpr int K = G < 4 ? G : 4;
-  template <bool asks>
+  template <Asking asks>
   ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
     const V x = folded([&](int k) { return full_chunk<asks>(at(p, k * C), c); });
     ARRAYX_UNROLL
@@ -283,7 +285,7 @@ struct Rows {
   }
 
   // The last, partial chunk of 1 ≤ n < C; `room`: P elements may be read wherever one is.
-  template <bool asks>
+  template <Asking asks>
   static void partial_chunk(const char* p, int64_t n, A center, A* out, bool room = false) {
     const int64_t rest = n % P;
     if (n < P && n <= 16) {
@@ -307,7 +309,7 @@ struct Rows {
   }
 
   // Rows of n < C elements, G at a time.
-  template <bool asks>
+  template <Asking asks>
   static void short_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n,
                          const char* centers, char* out) {
     const int64_t rounds = n / P, rest = n % P;
@@ -383,7 +385,7 @@ struct Rows {
   // An extreme of n ≥ C floating numbers that is the same in whatever order it is found, since no
   // zero, infinity or NaN has a part in it. False, with nothing written, where one may have. It
   // takes a third of the time of combining in order, where NaN propagates and chunks are folded.
-  template <bool asks>
+  template <Asking asks>
   static bool plain_extreme(const char* p, int64_t n, A* out) {
     constexpr int K = 4;
     constexpr int64_t step = K * W, block = 64 * step;
@@ -423,7 +425,7 @@ struct Rows {
   }
 
   // n ≥ C integers.
-  template <bool asks>
+  template <Asking asks>
   static A any_order(const char* p, int64_t n) {
     constexpr int K = 4;
     V x[K];
@@ -445,7 +447,7 @@ struct Rows {
     return Op::combine(result, rest);
   }
 
-  template <bool asks>
+  template <Asking asks>
   static void narrow_row(const char* p, int64_t n, A* out) {
     using N = twice_as_wide<T>;
     constexpr int L = ops::vector_bytes / int(sizeof(N)), K = 4;
@@ -470,7 +472,7 @@ struct Rows {
     *out = total + rest;
   }
 
-  template <bool asks>
+  template <Asking asks>
   static void row(const char* p, int64_t n, A center, A* out, bool room) {
     if (n < C) return partial_chunk<asks>(p, n, center, out, room);
     if constexpr (sums_narrow<Op, T, A>) return narrow_row<asks>(p, n, out);
@@ -510,8 +512,9 @@ struct Rows {
     const char* centers = static_cast<const char*>(center);
     n *= U;
     if (n < C && 2 * rows >= G) {
-      const bool asks = asks_for_pages && n * int64_t(sizeof(T)) >= least_fetched_row;
-      const auto run = asks ? short_rows<true> : short_rows<false>;
+      const bool asks =
+          reading_asks == Asking::pages && n * int64_t(sizeof(T)) >= least_fetched_row;
+      const auto run = asks ? short_rows<Asking::pages> : short_rows<Asking::nothing>;
       int64_t done = 0;
       if constexpr (U == 1 && ops::has_permutations<A, W>) {
         if (n > 1 && n <= W && n % P != 0 && row_stride == n * int64_t(sizeof(T))) {
@@ -528,7 +531,10 @@ struct Rows {
                  static_cast<char*>(out) + done * int64_t(sizeof(A)));
     }
     const int64_t with_room = rows_with_tails(rows, row_stride, n);
-    const auto reduce = asks_for_pages ? row<true> : row<false>;
+    auto reduce = reading_asks == Asking::pages ? row<Asking::pages> : row<Asking::nothing>;
+    if constexpr (asks_near) {
+      if (reading_asks == Asking::near) reduce = row<Asking::near>;
+    }
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
       if (centers) c = load_item<A>(centers + r * sizeof(A));
@@ -609,10 +615,10 @@ struct DeviationRows {
       const RowTail<T, V, R> tail(Sums::at(p, n - rest), rest, room);
       const char* const last = Sums::at(p, i);
       for (int64_t k = 0; k < n - i; k += P) ask<pages>(Sums::at(last, k));
-      V x = Sums::template lanes_of<false>(last, rounds, tail.data, tail.live(), c);
+      V x = Sums::template lanes_of<Asking::nothing>(last, rounds, tail.data, tail.live(), c);
       Sums::template fold_vector<W>(x, &part);
       sums.push(&part, 1);
-      x = Squares::template lanes_of<false>(last, rounds, tail.data, tail.live(), c);
+      x = Squares::template lanes_of<Asking::nothing>(last, rounds, tail.data, tail.live(), c);
       Squares::template fold_vector<W>(x, &part);
       squares.push(&part, 1);
     }
@@ -623,7 +629,9 @@ struct DeviationRows {
   static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
                   void* out) {
     A* const sums = static_cast<A*>(out);
-    const auto reduce = !asks_for_pages ? row<0> : straight_ahead == page_bytes ? row<1> : row<2>;
+    const auto reduce = reading_asks != Asking::pages  ? row<0>
+                        : straight_ahead == page_bytes ? row<1>
+                                                       : row<2>;
     const int64_t with_room = Sums::rows_with_tails(rows, row_stride, n);
     for (int64_t r = 0; r < rows; ++r) {
       const A c = load_item<A>(static_cast<const char*>(center) + r * int64_t(sizeof(A)));
@@ -640,11 +648,6 @@ struct Columns {
   static constexpr int real_bytes = int(vector ? sizeof(A) : sizeof(A) / 2);
   static constexpr int P = reduce_lanes(real_bytes);
   static constexpr int64_t C = reduce_chunk(real_bytes);
-  // Accumulators of a round that are worth registers; extremes of more take longer than memory.
-  static constexpr int64_t most_narrow = (ops::vector_bytes < 64 ? 8
-                                          : is_extreme<Op>       ? 16
-                                                                 : 32) *
-                                         ops::vector_bytes / int64_t(sizeof(A));
 
   // Whether the squares of what is added go to a second plane, `plane` accumulators behind.
   static constexpr bool squares = ops::same_type_v<Op, SumDeviations>;
@@ -653,11 +656,15 @@ struct Columns {
                                                             : most_columns / 2;
   static constexpr int64_t most_levels = 14;  // of max_column_length
 
-  // How far ahead lines of a few rows that are read side by side are asked for, and of many.
-  static constexpr int64_t columns_ahead = 2048, few_ahead = 1024;
+  // How far ahead lines of a few rows that are read side by side are asked for, and of many; none
+  // are, where 0 is.
+  static int64_t columns_ahead() { return reading_asks == Asking::nothing ? 0 : 2048; }
+  static constexpr int64_t few_ahead = 1024;
 
-  // Rows that stay in registers along the whole width.
-  static constexpr int together = sizeof(A) > sizeof(T) ? 8 : 4;
+  // Rows that are read side by side along the whole width, and stay in registers: more of them
+  // where the hardware follows as many.
+  static constexpr int few_together = sizeof(A) > sizeof(T) ? 8 : 4;
+  static int64_t rows_together() { return reading_asks == Asking::nothing ? 8 : few_together; }
 
   // out[j] = in[0][j] … in[count-1][j] combined in order; rows `stride` bytes apart.
   // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
@@ -727,9 +734,9 @@ struct Columns {
         fetch<K * W* int(sizeof(T))>(q + ahead);
       }
     };
-    if (go_on && count == together) {
+    if (go_on && count == few_together) {
       ARRAYX_UNROLL
-      for (int r = 0; r < together; ++r) add(p + r * stride);
+      for (int r = 0; r < few_together; ++r) add(p + r * stride);
     } else {
       for (; i < count; ++i) add(p + i * stride);
     }
@@ -796,37 +803,54 @@ struct Columns {
     }
   }
 
-  // All rounds of a chunk, of as many columns at a time as registers hold: what is narrow is read
-  // straight on. Returns whether lanes are combined, which those are that registers hold all of.
+  // Whether rounds of so many vectors are added up in registers. Read in parts, each of which
+  // leaves out lines of the others, they would take twice as long as onto accumulators in memory,
+  // but for deviations, which take longer than reading.
+  static constexpr int64_t most_at_once = 8;
+  static constexpr bool fits_registers(int64_t vectors, bool centered) {
+    if (vectors <= most_at_once) return true;
+    return ops::vector_bytes == 64 && (centered ? vectors <= 32 : vectors == 16);
+  }
+  // All rounds of a chunk, of so many vectors; returns whether their lanes are combined.
   template <bool asks>
-  static bool narrow_rounds(const char* in, int64_t stride, int64_t count, int64_t width,
+  static bool narrow_rounds(const char* in, int64_t stride, int64_t count, int64_t vectors,
                             const A* center, A* out, int64_t plane, bool combines) {
     constexpr int W = ops::vector_bytes / int(sizeof(A));
     using V = Vec<A, W>;
-    int64_t j = 0;
     bool combined = false;
-    const auto run = [&]<int K>(std::integral_constant<int, K>) {
-      if constexpr (K > 1 && K * W >= P) {
-        if (combines && width == K * W) {
+    const auto run = [&]<int K>(int64_t first, std::integral_constant<int, K>) {
+      if constexpr (K > 1 && std::has_single_bit(unsigned(K))) {
+        combined = combines && vectors == K;
+        if (combined) {
           stripe<V, K, Width::folded, asks>(in, stride, count, center, out, plane, false, 0);
-          combined = true;
-          j = width;
+          return;
         }
       }
-      for (; j + K * W <= width; j += K * W) {
-        stripe<V, K, Width::narrow, asks>(in + j * sizeof(T), stride, count,
-                                          center ? center + j : nullptr, out + j, plane, false, 0);
-      }
+      stripe<V, K, Width::narrow, asks>(in + first * W * int64_t(sizeof(T)), stride, count,
+                                        center ? center + first * W : nullptr, out + first * W,
+                                        plane, false, 0);
+    };
+    // A column has a lane of each of P / W vectors.
+    const auto run_some = [&]<int... Columns>(int64_t first, int64_t some,
+                                              std::integer_sequence<int, Columns...>) {
+      const auto run_if = [&](auto columns) {
+        constexpr int K = decltype(columns)::value * P / W;
+        if constexpr (K <= most_at_once) {
+          if (some == K) run(first, std::integral_constant<int, K>());
+        }
+      };
+      (run_if(std::integral_constant<int, Columns>()), ...);
     };
     if constexpr (ops::vector_bytes == 64) {
-      if (!center) run(std::integral_constant<int, 16>());
-      run(std::integral_constant<int, 8>());
+      if (vectors == 16 && !center) {
+        run(0, std::integral_constant<int, 16>());
+        return combined;
+      }
     }
-    run(std::integral_constant<int, 4>());
-    run(std::integral_constant<int, 1>());
-    if (j < width) {
-      stripe<V, 1, Width::part>(in + j * sizeof(T), stride, count, center ? center + j : nullptr,
-                                out + j, plane, false, 0, width - j);
+    for (int64_t first = 0; first < vectors; first += most_at_once) {
+      const int64_t left = vectors - first;
+      run_some(first, left < most_at_once ? left : most_at_once,
+               std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7, 8>());
     }
     return combined;
   }
@@ -898,28 +922,35 @@ struct Columns {
   // of (lane, column) pairs.
   static void chunk(const char* in, int64_t row_stride, int64_t n, int64_t width, const A* center,
                     bool fused, A* lanes, int64_t plane) {
-    const int64_t live = n < P ? n : P, full = n / P, rest = n % P;
+    const int64_t live = n < P ? n : P, full = n / P, rest = n % P, together = rows_together();
     int64_t left = live;
     if (fused) {
-      // Lanes that would fill the first cache (of KiB, by what else a round takes) are left there
-      // between more than one round. Narrow ones stay in registers.
+      // Lanes that would fill the first cache, by what else a round takes, are left there between
+      // more than one round. Narrow ones stay in registers.
       constexpr bool light = vector && !is_extreme<Op>;
-      constexpr int64_t most_near = squares || (is_extreme<Op> && ops::vector_bytes < 64) ? 8 : 16;
-      const int64_t rounds = 64 * width > most_near << 10 ? together : 1;
-      if (vector && P * width <= most_narrow && full > 0) {
+      constexpr bool heavy = squares || (is_extreme<Op> && ops::vector_bytes < 64);
+      const int64_t most_near = heavy || first_cache_bytes < 40 << 10 ? 8 << 10 : 16 << 10;
+      const int64_t rounds = 64 * width > most_near ? together : 1;
+      const int64_t vectors = P * width * int64_t(sizeof(A)) / ops::vector_bytes;
+      if (vector && fits_registers(vectors, center != nullptr) && full > 0) {
         if constexpr (vector) {
-          const auto read = asks_for_pages ? narrow_rounds<true> : narrow_rounds<false>;
-          if (read(in, P * row_stride, full, P * width, center, lanes, plane, rest == 0)) left = 1;
+          // No hardware follows parts of rows by itself.
+          const bool in_parts = center && vectors > most_at_once;
+          const bool asks = reading_asks == Asking::pages || (in_parts && asks_for_pages);
+          const auto read = asks ? narrow_rounds<true> : narrow_rounds<false>;
+          if (read(in, P * row_stride, full, vectors, center, lanes, plane, rest == 0)) left = 1;
         }
       } else if (light && rounds == 1 && !center && full > 0) {
         if constexpr (light) {
-          const auto read = asks_for_pages ? straight_rounds<true> : straight_rounds<false>;
+          const auto read =
+              reading_asks == Asking::pages ? straight_rounds<true> : straight_rounds<false>;
           read(in, full, P * width, lanes);
         }
       } else {
-        const int64_t ahead = rounds == 1      ? straight_ahead
-                              : is_extreme<Op> ? columns_ahead
-                                               : rounds * P * row_stride;
+        const int64_t ahead = reading_asks == Asking::nothing ? 0
+                              : rounds == 1                   ? straight_ahead
+                              : is_extreme<Op>                ? columns_ahead()
+                                                              : rounds * P * row_stride;
         for (int64_t i = 0; i < full; i += rounds) {
           accumulate(in + i * P * row_stride, P * row_stride, full - i < rounds ? full - i : rounds,
                      P * width, center, lanes, plane, i > 0, ahead);
@@ -935,7 +966,7 @@ struct Columns {
           if (rounds <= 0) break;
           accumulate<true>(in + (i * P + r) * row_stride, P * row_stride,
                            rounds < together ? rounds : together, width, center, lanes + r * width,
-                           plane, i > 0, columns_ahead,
+                           plane, i > 0, columns_ahead(),
                            (r + 1 < live ? 1 : together * P - r) * row_stride);
         }
       }
@@ -982,9 +1013,10 @@ struct Columns {
     V c[K], x[K];
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) c[k] = center ? load_accumulators(center, k) : V(A(0));
+    const bool asks = reading_asks != Asking::nothing;
     const auto load = [&](int64_t r, int k) {
       const char* q = p + r * stride + k * W * int64_t(sizeof(T));
-      if (K > 1 && k == 0) fetch<K * W* int(sizeof(T))>(q + few_ahead);
+      if (K > 1 && k == 0 && asks) fetch<K * W* int(sizeof(T))>(q + few_ahead);
       if constexpr (Part) {
         return Op::map(load_part_as<T, A, W>(q, live), c[k]);
       } else {
@@ -1083,12 +1115,12 @@ struct Columns {
     }
     // Rows that are read together are far from each other: hardware fetches ahead of streams that
     // are not in the same pages.
-    const int64_t part = n / together;
+    const int64_t together = rows_together(), part = n / together;
     const bool gaps = row_stride != width * int64_t(sizeof(T));
     const auto add = gaps ? accumulate<true> : accumulate<false>;
     for (int64_t i = 0; i < part; ++i) {
       add(in + i * row_stride, part * row_stride, together, width, nullptr, out, 0, i > 0,
-          gaps ? columns_ahead : 0, row_stride);
+          gaps ? columns_ahead() : 0, row_stride);
     }
     for (int64_t i = part * together; i < n; ++i) {
       accumulate(in + i * row_stride, 0, 1, width, nullptr, out, 0, i > 0);
@@ -1122,7 +1154,7 @@ struct Columns {
       const int64_t with_gaps = columns_with_gaps(row_stride, sizeof(T), width);
       const int64_t all = vector && row_stride <= most_gapped ? with_gaps : width;
       const bool fused =
-          row_stride == all * int64_t(sizeof(T)) && together * P * row_stride <= most_fused;
+          row_stride == all * int64_t(sizeof(T)) && few_together * P * row_stride <= most_fused;
       if (fused && center) {
         for (int64_t r = 0; r < P && r < n; ++r) {
           for (int64_t j = width; j < all; ++j) centers[r * all + j] = A{};
@@ -1315,7 +1347,8 @@ struct Conditions {
   static void accumulate(const char* p, int64_t stride, int64_t width, bool go_on, char* acc) {
     constexpr int64_t item = sizeof(T), most_ahead = 8 << 10;
     const int64_t bytes = width * item;
-    const int64_t ahead = rows > 1 || stride == 0 ? 0 : bytes < most_ahead ? bytes : most_ahead;
+    const bool asks = rows == 1 && stride != 0 && reading_asks != Asking::nothing;
+    const int64_t ahead = !asks ? 0 : bytes < most_ahead ? bytes : most_ahead;
     int64_t j = 0;
     for (; j + 4 * W <= width; j += 4 * W) {
       const int64_t gap = j * item + ahead < bytes ? 0 : stride - bytes;
