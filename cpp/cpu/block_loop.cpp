@@ -357,6 +357,8 @@ class BlockLoop {
     const std::int64_t chunk = stream_kernel_ ? stream_elements() : chunk_elements();
     const int out_size = itemsize(operands_[out_].memory);
     char* const out_data = operands_[out_].data;
+    Asked asked{0, true};
+    for (int k = 0; k < out_; ++k) asked.from_memory |= unsigned{!constant_[k]} << k;
     // A streamed piece and what it is made from are in L1 at once.
     const std::int64_t step = streamed_ && !stream_kernel_
                                   ? std::min(block_, straight_bytes / largest_)
@@ -380,7 +382,7 @@ class BlockLoop {
                      }
                      if (stream_kernel_) {
                        if (i + n < total_) n = whole_lines(target, n, out_size);
-                       stream_kernel_(in, target, n, true);
+                       stream_kernel_(in, target, n, asked);
                        continue;
                      }
                      kernel_(in, scratch, n);
@@ -517,6 +519,7 @@ class BlockLoop {
         next_[k] = loop.inner_ > 0 ? loop.stride_[k][loop.inner_ - 1] : 0;
         // Rows that are not read again and come from memory, but for those long and untouched; the
         // hardware itself follows items that are further apart.
+        if (in_place_[k] && !loop.constant_[k] && !loop.repeats(k)) from_memory_ |= 1U << k;
         fetched_[k] = loop.large() && (loop.streamed_ || !in_place_[k]) && !loop.repeats(k) &&
                       step_[k] != 0 && magnitude(step_[k]) <= 4 * item_[k];
         plain_ &= loop.rows_kernel_ || loop.constant_[k] || in_place_[k];
@@ -583,7 +586,7 @@ class BlockLoop {
                           std::min(n, streamed_bytes / magnitude(step_[k])), step_[k], item_[k]);
             }
           }
-          loop_.stream_kernel_(in, target, n, goes_on);
+          loop_.stream_kernel_(in, target, n, {from_memory_, goes_on});
         } else {
           loop_.kernel_(in, target, n);
         }
@@ -618,7 +621,7 @@ class BlockLoop {
       if (!in_place_[out]) {
         write(in, target, n);
       } else if (loop_.stream_kernel_) {
-        loop_.stream_kernel_(in, target, n, false);
+        loop_.stream_kernel_(in, target, n, {from_memory_, false});
       } else if (loop_.streamed_) {
         compute(in, packed_[out], n);
         loop_.table_.stream(packed_[out], target, n * step_[out], nullptr);
@@ -687,6 +690,7 @@ class BlockLoop {
     // Bytes from element to element, from row to row; of an element.
     std::array<std::int64_t, plan_operands> step_, next_, item_;
     std::array<bool, plan_operands> in_place_, fetched_;
+    unsigned from_memory_ = 0;  // a bit for each operand whose rows are not read again
     bool plain_ = true;
     int shared_ = -1;  // the operand whose packed block the result overwrites
     std::array<const char*, plan_operands> last_{};
@@ -946,7 +950,9 @@ class BlockLoop {
           }
         }
         const void* in[plan_operands];
+        unsigned from_memory = 0;
         for (int k = 0; k < out; ++k) {
+          from_memory |= unsigned{in_rows_[k]} << k;
           const std::int64_t packed = r * columns * itemsize(loop_.operands_[k].kernel);
           in[k] = source_[k] + (in_rows_[k] ? offset[k] : loop_.constant_[k] ? 0 : packed);
         }
@@ -956,7 +962,7 @@ class BlockLoop {
           if (streamed && j + m < columns) m = whole_lines(row + j * out_size, m, out_size);
           char* const to = row + j * out_size;
           if (streamed && loop_.stream_kernel_) {
-            loop_.stream_kernel_(in, to, m, false);
+            loop_.stream_kernel_(in, to, m, {from_memory, false});
           } else {
             loop_.kernel_(in, streamed ? piece : row, m);
           }

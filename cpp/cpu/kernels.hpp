@@ -43,9 +43,15 @@ struct Strides2D {
 };
 using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Strides2D out_strides,
                             std::int64_t rows, std::int64_t columns);
+// What of the operands is asked for before it is read: pages to come of those that come from
+// memory, a bit for each, and, where it goes on, also what stands behind them, which is read next.
+struct Asked {
+  unsigned from_memory;
+  bool goes_on;
+};
 // The results of an operation, whole lines of them past the caches; their places must be aligned to
-// their size. `goes_on`: what stands behind the operands is read next.
-using StreamingKernel = void (*)(const void* const* in, void* out, std::int64_t n, bool goes_on);
+// their size.
+using StreamingKernel = void (*)(const void* const* in, void* out, std::int64_t n, Asked asked);
 // Copies past the caches, for results too large to be read again soon, whose lines would otherwise
 // be fetched only to be overwritten. A loop of such copies ends with a stream_fence().
 // `next`, or null: what is read after it.

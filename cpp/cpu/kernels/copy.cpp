@@ -258,7 +258,7 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
 
 // The same past the caches, as vector_loop in elementwise_loops.hpp.
 template <class From, class To>
-void streaming_cast(const void* const* inputs, void* out, std::int64_t n, bool goes_on) {
+void streaming_cast(const void* const* inputs, void* out, std::int64_t n, Asked asked) {
   using C = Casting<From, To>;
   using A = typename C::A;
   using B = typename C::B;
@@ -271,7 +271,7 @@ void streaming_cast(const void* const* inputs, void* out, std::int64_t n, bool g
   for (; i < head; i += lanes) C::few(p, q, i, lanes < head - i ? lanes : head - i);
   i = head;
   for (; i + together * lanes <= n; i += together * lanes) {
-    if (goes_on || (n - i) * from_bytes > page_bytes) {
+    if (asked.goes_on || (n - i) * from_bytes > page_bytes) {
       fetch_page_after<together * lanes * from_bytes>(p + i * from_bytes);
     }
     typename C::VB r[together];

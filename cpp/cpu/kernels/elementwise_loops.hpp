@@ -251,6 +251,12 @@ ARRAYX_HD const char* operand(const void* in) {
   return p;
 }
 
+// What stands a page behind the i-th of the elements at p, `Count` of them, if i < until.
+template <int Count, class E>
+ARRAYX_HD void ask_for(const char* p, i64 i, i64 until) {
+  if (i < until) fetch<Count * E::item>(p + i * E::item + page_bytes);
+}
+
 // Together: vectors of results that are found before the first of them is written. Where an output
 // begins a little past an operand's place of a page, each read waits for the write before it, as if
 // that were of the same address: within an L2, x + y then takes 1.4 times as long one by one.
@@ -260,7 +266,7 @@ ARRAYX_HD const char* operand(const void* in) {
 // line come first, and lines of the next page are asked for. Lines are read and written
 // in their order: in another, which compilers choose, that takes up to a fifth longer.
 template <int Together, bool Stream, class F, class First, class... Inputs, int... I>
-ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unused]] bool goes_on,
+ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unused]] Asked asked,
                            std::integer_sequence<int, I...>) {
   const char* const p[] = {operand(in[0]), operand(in[I])...};
   char* const q = static_cast<char*>(out);
@@ -291,18 +297,22 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
     for (; i < head; i += lanes) few(i, lanes < head - i ? lanes : head - i);
     i = head;
   }
-  // Lines of the next page, for `count` elements of each operand.
-  const auto ask =
-      [&]<int Count>(std::integral_constant<int, Count>) __attribute__((always_inline)) {
-        const auto of = [&]<class E>(const char* from, E) __attribute__((always_inline)) {
-          if (goes_on || (n - i) * E::item > page_bytes) {
-            fetch_page_after<Count * E::item>(from + i * E::item);
-          }
-        };
-        of(p[0], First());
-        (of(p[I], Inputs()), ...);
-      };
-  if constexpr (sizeof...(Inputs) == 1 && compares_vectors<F, First>) {
+  // Lines of the next page, for `count` elements of each operand, up to the place from which on
+  // none are asked for. What compares writes little: it is read as reductions are.
+  constexpr bool compares = sizeof...(Inputs) == 1 && compares_vectors<F, First>;
+  const bool asks =
+      compares || packs_into_bytes<Result> ? reading_asks == Asking::pages : asks_for_pages;
+  const auto asked_until = [&](int k, i64 bytes) {
+    if (!asks || !(asked.from_memory >> k & 1)) return i64{0};
+    return asked.goes_on ? n : n - page_bytes / bytes;
+  };
+  [[maybe_unused]] const i64 until[] = {asked_until(0, First::item),
+                                        asked_until(I, Inputs::item)...};
+  const auto ask = [&](auto count) __attribute__((always_inline)) {
+    ask_for<decltype(count)::value, First>(p[0], i, until[0]);
+    (ask_for<decltype(count)::value, Inputs>(p[I], i, until[I]), ...);
+  };
+  if constexpr (compares) {
     for (; i + line_bytes <= n; i += line_bytes) {
       if constexpr (Stream) ask(std::integral_constant<int, line_bytes>());
       u64 bits = 0;
@@ -357,7 +367,7 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
 template <class F, class T>
 void kernel_of_one(const void* const* in, void* out, i64 n) {
   using E = Elements<T, lanes_of<typename part<T>::type>>;
-  vector_loop<1, false, F, E>(in, out, n, false, std::integer_sequence<int>{});
+  vector_loop<1, false, F, E>(in, out, n, {}, std::integer_sequence<int>{});
 }
 
 // The powers of exponents 2, 3, -1 and 1/2, of complex numbers 2, that Pow finds among others.
@@ -391,17 +401,17 @@ bool short_powers(const void* const* in, void* out, i64 n) {
 }
 
 template <int Together, bool Stream, class F, class T, int Arity, int Lanes>
-ARRAYX_HD void loop_of(const void* const* in, void* out, std::int64_t n, bool goes_on) {
+ARRAYX_HD void loop_of(const void* const* in, void* out, std::int64_t n, Asked asked) {
   using E = Elements<T, Lanes>;
   if constexpr (Arity == 1) {
-    vector_loop<Together, Stream, F, E>(in, out, n, goes_on, std::integer_sequence<int>{});
+    vector_loop<Together, Stream, F, E>(in, out, n, asked, std::integer_sequence<int>{});
   } else if constexpr (Arity == 2) {
-    vector_loop<Together, Stream, F, E, E>(in, out, n, goes_on, std::integer_sequence<int, 1>{});
+    vector_loop<Together, Stream, F, E, E>(in, out, n, asked, std::integer_sequence<int, 1>{});
   } else if constexpr (ops::same_type_v<F, ops::Where>) {
-    vector_loop<Together, Stream, F, Condition<T>, E, E>(in, out, n, goes_on,
+    vector_loop<Together, Stream, F, Condition<T>, E, E>(in, out, n, asked,
                                                          std::integer_sequence<int, 1, 2>{});
   } else {
-    vector_loop<Together, Stream, F, E, E, E>(in, out, n, goes_on,
+    vector_loop<Together, Stream, F, E, E, E>(in, out, n, asked,
                                               std::integer_sequence<int, 1, 2>{});
   }
 }
@@ -426,14 +436,14 @@ void kernel(const void* const* in, void* out, std::int64_t n) {
   if constexpr ((remainder || ops::same_type_v<F, ops::FloorDivide>) && !ops::is_float_v<T>) {
     if (divides_by_one<T, remainder>(in, out, n)) return;
   }
-  loop_of<together, false, F, T, Arity, lanes>(in, out, n, false);
+  loop_of<together, false, F, T, Arity, lanes>(in, out, n, {});
 }
 
 // The same past the caches.
 template <class F, class T, int Arity>
-void streaming_kernel(const void* const* in, void* out, std::int64_t n, bool goes_on) {
+void streaming_kernel(const void* const* in, void* out, std::int64_t n, Asked asked) {
   constexpr int lanes = vector_lanes<F, typename part<T>::type>;
-  loop_of<several<T>, true, F, T, Arity, lanes>(in, out, n, goes_on);
+  loop_of<several<T>, true, F, T, Arity, lanes>(in, out, n, asked);
 }
 // Whether there is such a kernel: whether vectors of results are large enough for such stores.
 template <class V>
@@ -476,8 +486,8 @@ void fill_row(ElementwiseKernel* row, StreamingKernel* streaming) {
         kernel<G, Part, Arity, Cost == 0>(in, out, 2 * n);
       };
       streaming[static_cast<int>(d)] = [](const void* const* in, void* out, std::int64_t n,
-                                          bool goes_on) {
-        streaming_kernel<G, Part, Arity>(in, out, 2 * n, goes_on);
+                                          Asked asked) {
+        streaming_kernel<G, Part, Arity>(in, out, 2 * n, asked);
       };
       return;
     }
