@@ -86,8 +86,12 @@ const bool zen5 = amd.family == 0x1a;
 const bool asks_for_pages = !zen3;
 const Asking reading_asks = zen3 ? Asking::near : zen4 ? Asking::nothing : Asking::pages;
 const std::int64_t straight_ahead = zen5 ? 2 * page_bytes : page_bytes;
-const std::int64_t first_cache_bytes = std::max(cache_size(0), std::int64_t{32} << 10);
 const bool reads_long_pieces_well = amd.family != 0 && !zen3;
+
+std::int64_t first_cache_bytes() {
+  static constinit MadeOnce<const std::int64_t> bytes;
+  return bytes.get([] { return std::max(cache_size(0), std::int64_t{32} << 10); });
+}
 
 std::int64_t last_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;

@@ -11,7 +11,7 @@ namespace arrayx::cpu {
 std::int64_t last_cache_bytes();
 
 // Bytes of an L1.
-extern const std::int64_t first_cache_bytes;
+std::int64_t first_cache_bytes();
 
 // Lines of an L2 that `stride` bytes between them let it hold at once.
 std::int64_t second_cache_lines(std::int64_t stride);

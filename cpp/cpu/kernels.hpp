@@ -8,6 +8,7 @@
 #include "../array/dtype.hpp"
 #include "../ops/table.hpp"
 #include "kernels/reduce_kernels.hpp"
+#include "prefetch.hpp"
 
 namespace arrayx::cpu {
 
@@ -48,6 +49,12 @@ using CopyKernel = void (*)(const char* in, Strides2D in_strides, char* out, Str
 struct Asked {
   unsigned from_memory;
   bool goes_on;
+  // The place from which on none are asked for of operand k, whose n elements have so many bytes
+  // each.
+  ARRAYX_HD std::int64_t until(int k, std::int64_t n, std::int64_t bytes) const {
+    if (!(from_memory >> k & 1)) return 0;
+    return goes_on ? n : n - page_bytes / bytes;
+  }
 };
 // The results of an operation, whole lines of them past the caches; their places must be aligned to
 // their size.

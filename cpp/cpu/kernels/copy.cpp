@@ -270,8 +270,9 @@ void streaming_cast(const void* const* inputs, void* out, std::int64_t n, Asked 
   i64 i = 0;
   for (; i < head; i += lanes) C::few(p, q, i, lanes < head - i ? lanes : head - i);
   i = head;
+  const i64 until = asked.until(0, n, from_bytes);
   for (; i + together * lanes <= n; i += together * lanes) {
-    if (asked.goes_on || (n - i) * from_bytes > page_bytes) {
+    if (i < until) {
       fetch_page_after<together * lanes * from_bytes>(p + i * from_bytes);
     }
     typename C::VB r[together];

@@ -302,10 +302,7 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
   constexpr bool compares = sizeof...(Inputs) == 1 && compares_vectors<F, First>;
   const bool asks =
       compares || packs_into_bytes<Result> ? reading_asks == Asking::pages : asks_for_pages;
-  const auto asked_until = [&](int k, i64 bytes) {
-    if (!asks || !(asked.from_memory >> k & 1)) return i64{0};
-    return asked.goes_on ? n : n - page_bytes / bytes;
-  };
+  const auto asked_until = [&](int k, i64 bytes) { return asks ? asked.until(k, n, bytes) : 0; };
   [[maybe_unused]] const i64 until[] = {asked_until(0, First::item),
                                         asked_until(I, Inputs::item)...};
   const auto ask = [&](auto count) __attribute__((always_inline)) {

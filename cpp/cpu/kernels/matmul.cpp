@@ -318,15 +318,6 @@ void rows_of_dots(const DotsJob& job) {
   for (; i < job.m; ++i) long_dots<1, asks>(a + i * job.a_row, 0, b, c + i * job.c_row, 0, job.k);
 }
 
-// f(a constant): n, which is at most Most.
-template <int Most, class F>
-ARRAYX_HD void with_constant(i64 n, F f) {
-  if constexpr (Most > 1) {
-    if (n < Most) return with_constant<Most - 1>(n, f);
-  }
-  f(std::integral_constant<int, Most>{});
-}
-
 // Some rows by a number each, added to c, or its beginning. What stands a page further is asked
 // for, or, at the end of the rows, in those that follow them.
 template <int Rows, bool begins, bool asks, class T>

@@ -806,7 +806,7 @@ struct Columns {
   // Whether rounds of so many vectors are added up in registers. Read in parts, each of which
   // leaves out lines of the others, they would take twice as long as onto accumulators in memory,
   // but for deviations, which take longer than reading.
-  static constexpr int64_t most_at_once = 8;
+  static constexpr int most_at_once = 8;
   static constexpr bool fits_registers(int64_t vectors, bool centered) {
     if (vectors <= most_at_once) return true;
     return ops::vector_bytes == 64 && (centered ? vectors <= 32 : vectors == 16);
@@ -830,27 +830,17 @@ struct Columns {
                                         center ? center + first * W : nullptr, out + first * W,
                                         plane, false, 0);
     };
-    // A column has a lane of each of P / W vectors.
-    const auto run_some = [&]<int... Columns>(int64_t first, int64_t some,
-                                              std::integer_sequence<int, Columns...>) {
-      const auto run_if = [&](auto columns) {
-        constexpr int K = decltype(columns)::value * P / W;
-        if constexpr (K <= most_at_once) {
-          if (some == K) run(first, std::integral_constant<int, K>());
-        }
-      };
-      (run_if(std::integral_constant<int, Columns>()), ...);
-    };
     if constexpr (ops::vector_bytes == 64) {
       if (vectors == 16 && !center) {
         run(0, std::integral_constant<int, 16>());
         return combined;
       }
     }
+    constexpr int of_column = P / W;
     for (int64_t first = 0; first < vectors; first += most_at_once) {
-      const int64_t left = vectors - first;
-      run_some(first, left < most_at_once ? left : most_at_once,
-               std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7, 8>());
+      with_constant<most_at_once / of_column>((vectors - first) / of_column, [&](auto columns) {
+        run(first, std::integral_constant<int, decltype(columns)::value * of_column>());
+      });
     }
     return combined;
   }
@@ -929,7 +919,7 @@ struct Columns {
       // more than one round. Narrow ones stay in registers.
       constexpr bool light = vector && !is_extreme<Op>;
       constexpr bool heavy = squares || (is_extreme<Op> && ops::vector_bytes < 64);
-      const int64_t most_near = heavy || first_cache_bytes < 40 << 10 ? 8 << 10 : 16 << 10;
+      const int64_t most_near = heavy || first_cache_bytes() < 40 << 10 ? 8 << 10 : 16 << 10;
       const int64_t rounds = 64 * width > most_near ? together : 1;
       const int64_t vectors = P * width * int64_t(sizeof(A)) / ops::vector_bytes;
       if (vector && fits_registers(vectors, center != nullptr) && full > 0) {

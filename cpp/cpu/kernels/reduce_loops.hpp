@@ -78,6 +78,15 @@ ARRAYX_HD Vec<A, W> load_as(const char* p) {
   return ops::convert<Vec<A, W>>(Vec<T, W>::load(p));
 }
 
+// f(a constant): n, or Most if that is less.
+template <int Most, class F>
+ARRAYX_HD void with_constant(int64_t n, F f) {
+  if constexpr (Most > 1) {
+    if (n < Most) return with_constant<Most - 1>(n, f);
+  }
+  f(std::integral_constant<int, Most>{});
+}
+
 // 0, 1, 2 …
 template <class V>
 ARRAYX_HD V iota() {
