@@ -630,6 +630,20 @@ def test_integer_arithmetic_is_exact_modulo_the_width(name, dtype):
         assert result == (exact if isinstance(exact, bool) else wrap(exact, dtype)), (a, b)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_extremes_of_short_integers_beside_each_other(dtype):
+    """All of them, whatever their neighbours are."""
+    info, draw = np.iinfo(dtype), Draw(7)
+    a = np.resize(np.arange(info.min, info.max + 1).astype(dtype), 65_536)
+    b, c = np.sort(a), draw.numpy.permutation(a)
+    x, y, z = ours(a), ours(b), ours(c)
+    same(xp.maximum(x, y), np.maximum(a, b))
+    same(xp.minimum(x, z), np.minimum(a, c))
+    same(xp.clip(x, y, z), np.minimum(np.maximum(a, b), c))
+    same(xp.clip(z, 3, 100), np.clip(c, 3, 100))
+    same(xp.maximum(x[1:], z[:-1]), np.maximum(a[1:], c[:-1]))
+
+
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_by_one_divisor(dtype):
     """Every divisor of eight bits; of more the least, the greatest and the powers of two, and those
