@@ -428,7 +428,12 @@ struct Runner {
     loop.count = static_cast<u32>(rows * granules);
     Divisor per_row(static_cast<u32>(granules));
     auto length = static_cast<u32>(plan.size[inner]);
-    void* arguments[] = {&loop, &per_row, &length};
+    u32 packs = 0;
+    for (int k = 0; k < out; ++k) {
+      const bool runs = !operands[k].is_value && plan.stride[k][inner] == 1;
+      if (runs && is_aligned_as_output(plan, k)) packs |= u32{1} << k;
+    }
+    void* arguments[] = {&loop, &per_row, &length, &packs};
     launch(kernels.rows, grid_for(loop.count, block_threads * rows_per_thread), arguments, 0, verb);
   }
 
@@ -476,13 +481,17 @@ struct Runner {
   bool has_aligned_packs(const Plan& plan, int k, int d, int bytes = pack_bytes) const {
     return has_aligned_rows(plan, k, d, operands[k].data, size[k], bytes);
   }
-  // … and, along the last one, where the output's are.
+  // … and, along the last one, where the output's are; of items of another size, packs of as many.
   bool is_aligned_as_output(const Plan& plan, int k) const {
-    const int inner = plan.ndim() - 1, out = count - 1;
-    const auto start = [&](int j) { return operands[j].data + plan.base[j] * size[j]; };
-    bool aligned = (start(k) - start(out)) % pack_bytes == 0;
+    const int inner = plan.ndim() - 1, out = count - 1, lanes = kernels.lanes;
+    const auto lead = [&](int j) {  // bytes of the pack before the first element
+      const auto start =
+          reinterpret_cast<std::uintptr_t>(operands[j].data + plan.base[j] * size[j]);
+      return static_cast<int>(start % static_cast<std::uintptr_t>(lanes * size[j]));
+    };
+    bool aligned = lead(k) * size[out] == lead(out) * size[k];
     for (int e = 0; e < inner; ++e) {
-      aligned &= (plan.stride[k][e] - plan.stride[out][e]) * size[k] % pack_bytes == 0;
+      aligned &= (plan.stride[k][e] - plan.stride[out][e]) % lanes == 0;
     }
     return aligned;
   }

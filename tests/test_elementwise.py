@@ -954,6 +954,24 @@ def test_rows_that_repeat_an_element_or_skip_some(name, dtype):
                 same(plain[0], expected)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex64"])
+def test_rows_that_begin_where_those_of_the_result_do(dtype):
+    """… in a pack, which is anywhere, beside such that begin elsewhere, and one element for all."""
+    draw = Draw(6)
+    a, b = draw.values((9, 333), dtype), draw.values((9, 333), dtype)
+    condition = draw.values((9, 333), "bool")
+    with np.errstate(all="ignore"):
+        alike(ours(a) + ours(b)[:, :1], a + b[:, :1])
+        for first, second in product(range(4), range(4)):
+            here, there = np.s_[:, first : first + 329], np.s_[:, second : second + 329]
+            x, expected = ours(a.copy()), a.copy()
+            x[here] += ours(b)[there]
+            expected[here] += b[there]
+            alike(x, expected)
+            picked = xp.where(ours(condition)[here], ours(a)[there], ours(b)[here][:, :1])
+            same(picked, np.where(condition[here], a[there], b[here][:, :1]))
+
+
 @pytest.mark.parametrize("columns", [64, 3000])
 def test_long_rows_that_repeat_an_element_or_skip_some(columns):
     """Results past the caches, and shared among threads."""

@@ -23,7 +23,7 @@ inline constexpr int sector_granules = 2;
 
 struct ElementwiseKernels {
   const void* packs = nullptr;         // (Loop) over packs
-  const void* rows = nullptr;          // (Loop, Divisor, u32) over granules
+  const void* rows = nullptr;          // (Loop, Divisor, u32, u32) over granules
   const void* joined_rows = nullptr;   // (Loop, Divisor, u32) over packs of the output
   const void* strided = nullptr;       // (Loop) over elements
   const void* tiles = nullptr;         // (Loop, Divisor, Divisor) over tiles
