@@ -159,6 +159,58 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+// The same of rows, which one index has all of: some threads, a power of two, take a piece of a
+// row, of which each has some items, or each of `Rows` rows. On an H200 rows of 3 and 32 KiB take
+// 0.83 to 0.85 of the time of packs that are found one by one, those of 64 bytes 0.89.
+template <class M, int Rows>
+__global__ void __launch_bounds__(block_threads)
+    gather_rows(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met,
+                Divisor pieces, int width_log2) {
+  wait_for_earlier();
+  constexpr int items = each / Rows;
+  const int width = 1 << width_log2, groups = block_threads >> width_log2;
+  const int thread = threadIdx.x & (width - 1), group = threadIdx.x >> width_log2;
+  const u32 length = loop.dim[0].size.divisor, step = gridDim.x * (groups * Rows);
+  for (u32 begin = blockIdx.x * (groups * Rows) + group; begin < loop.count; begin += step) {
+    u32 row[Rows];
+    i64 offset[Rows][3] = {};
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      row[r] = pieces.divide(min(begin + r * groups, loop.count - 1));
+    }
+    // Where Rows > 1 each is one piece.
+    const u32 first = (begin - row[0] * pieces.divisor) * (width * items) + thread;
+    locate(loop, 1, row, offset);
+    i64 index[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) index[r] = index_at(loop.data[0] + offset[r][0], loop.dtype[0]);
+    M x[Rows][items];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      i64 at = normalised(index[r], loop.dtype[0], n);
+      if (at < 0) {
+        if (thread == 0) note_bad(loop.data[0] + offset[r][0], loop.dtype[0], n, operation, met);
+        at = 0;
+      }
+      const char* const from = loop.data[1] + offset[r][1] + at * stride * i64(sizeof(M));
+#pragma unroll
+      for (int i = 0; i < items; ++i) {
+        const u32 p = first + i * width;
+        if (p < length) x[r][i] = reinterpret_cast<const M*>(from)[p];
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (begin + r * groups >= loop.count) break;
+#pragma unroll
+      for (int i = 0; i < items; ++i) {
+        const u32 p = first + i * width;
+        if (p < length) reinterpret_cast<M*>(loop.data[2] + offset[r][2])[p] = x[r][i];
+      }
+    }
+  }
+}
+
 // The last scatter that such an index keeps from writing anything. All threads read it, so it must
 // come from the L1 cache: an L2 cache gives one word to one warp after the other.
 __device__ u64 refused;
@@ -361,6 +413,42 @@ Plan by_columns(const Plan& plan, std::int64_t n, int bytes) {
   }
   return cut;
 }
+// Whether an index has whole rows of aligned items that follow each other and are enough for the
+// device. Threads that have nothing of short ones cost more than is gained where items are small.
+template <class M>
+bool has_rows(const Plan& plan, const Operand& in) {
+  const int inner = plan.ndim() - 1;
+  const std::int64_t length = plan.size[inner];
+  if (inner < 1 || length < 2 || plan.stride[0][inner] != 0 || plan.stride[1][inner] != 1 ||
+      plan.stride[2][inner] != 1 || !is_aligned_to(in.data, alignof(M))) {
+    return false;
+  }
+  const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length)));
+  const bool fills = length >= warp_size || (sizeof(M) >= 8 && 4 * length >= 3 * width);
+  const std::int64_t at_once = std::int64_t{block_threads} * each;
+  return fills && plan.count() >= properties().multiprocessors * at_once;
+}
+// … whose picks are made so.
+template <class M>
+void gather_rows_of(const Plan& plan, const Operand* const* operands, std::int64_t n,
+                    std::int64_t stride, u64 operation) {
+  with_loops(plan, operands, [&](Loop& loop) {
+    const u32 length = loop.dim[0].size.divisor;
+    int width_log2 = 1;
+    while (width_log2 < 5 && u32{1} << width_log2 < length) ++width_log2;
+    const u32 width = u32{1} << width_log2, groups = block_threads / width;
+    const u32 rows = length <= width ? each : length <= 2 * width ? 2 : 1;
+    // Longer rows are pieces of as many items as the threads have.
+    Divisor pieces((length - 1) / (width * (each / rows)) + 1);
+    loop.count = loop.count / length * pieces.divisor;
+    u32* met = bad_index_met();
+    void* arguments[] = {&loop, &n, &stride, &operation, &met, &pieces, &width_log2};
+    const auto kernel = rows == 1   ? reinterpret_cast<const void*>(&gather_rows<M, 1>)
+                        : rows == 2 ? reinterpret_cast<const void*>(&gather_rows<M, 2>)
+                                    : reinterpret_cast<const void*>(&gather_rows<M, each>);
+    launch(kernel, grid_for(loop.count, groups * rows), arguments, 0, "gather");
+  });
+}
 DType pack_dtype(int bytes) {
   DType dtype = DType::complex128;
   dispatch_item(bytes, [&](auto item) {
@@ -515,9 +603,11 @@ void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
   from.dtype = to.dtype = dtype;
   const Operand* const all[] = {&places, &from, &to};
   dispatch_item(itemsize(dtype), [&](auto item) {
-    launch_over(reinterpret_cast<const void*>(&gather_at<decltype(item)>),
-                by_columns(in_lanes(plan, lanes), n, int(sizeof item)), all, "gather", n,
-                stride / lanes, operation, bad_index_met());
+    using M = decltype(item);
+    const Plan cut = by_columns(in_lanes(plan, lanes), n, int(sizeof(M)));
+    if (has_rows<M>(cut, from)) return gather_rows_of<M>(cut, all, n, stride / lanes, operation);
+    launch_over(reinterpret_cast<const void*>(&gather_at<M>), cut, all, "gather", n, stride / lanes,
+                operation, bad_index_met());
   });
 }
 

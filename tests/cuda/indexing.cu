@@ -112,6 +112,32 @@ void check_columns(int rounds) {
   cpu::gather_indexed(host_in, index.on_host(), 9000, 128, out.on_host(), &bad);
   cuda::gather_indexed(device_in, index.on_device(), 9000, 128, out.on_device());
   expect_same(out, "rows by parts");
+  // Rows of which threads have several, one or a piece, and such as go item by item.
+  for (const std::int64_t width : {2, 3, 5, 11, 33, 50, 129, 700}) {
+    for (const DType dtype : {DType::int8, DType::float32, DType::float64, DType::complex128}) {
+      const std::int64_t n = 3000, picks = 300000 / width + random_integer(1, 9);
+      const bool wrong = chance(0.2);
+      const View table = random_view(dtype, {n, width}, {false, chance(0.5)}, Values::any);
+      View chosen = random_view(some_integer(), {picks}, {false, true}, Values::any);
+      set_integers(chosen, 0, 99);
+      View rows_out = random_view(dtype, {picks, width}, {false, true}, Values::any);
+      Layout one = table.layout;
+      const std::int64_t stride = one.strides[0];
+      one.shape.erase(0);
+      one.strides.erase(0);
+      one.size = width;
+      Operand of_host = table.on_host(), of_device = table.on_device();
+      of_host.layout = of_device.layout = &one;
+      const std::int64_t known = wrong ? 99 : 100;
+      const bool good =
+          cpu::gather_indexed(of_host, chosen.on_host(), known, stride, rows_out.on_host(), &bad);
+      cuda::gather_indexed(of_device, chosen.on_device(), known, stride, rows_out.on_device());
+      expect(good == late_index_error().empty(), "bounds of rows");
+      std::ostringstream what;
+      what << picks << " rows of " << width << " " << dtype << " by " << chosen.dtype;
+      if (good) expect_same(rows_out, what.str());
+    }
+  }
 }
 
 // Which of equal places wins, of how many and how few there are, in whatever layout: the last one,
