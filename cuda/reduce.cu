@@ -13,10 +13,9 @@ namespace arrayx::cuda {
 
 namespace {
 
-// Rows of a few columns are read as one run where they have no more bytes than these: a thread of a
-// block has a pack of each round then, and results find room beside those of joining. On an H100
-// that is faster; of no more than a chunk, where accumulators have four bytes.
-constexpr std::int64_t most_flat_bytes = flat_column_threads * pack_bytes / reduce_lanes;
+// Rows of a few columns are read as one run where a thread of a block has a pack of each round
+// then, and results, of no more bytes for a row than these, find room beside those of joining. On
+// an H100 that is faster; of no more than a chunk, where accumulators have four bytes.
 constexpr std::int64_t most_flat_result_bytes = 192;
 constexpr std::int64_t least_flat = reduce_chunk + 1, least_flat_of_words = 256;
 // Where the order does not matter: elements or bytes of such rows, of which a block has whole ones.
@@ -349,7 +348,7 @@ bool are_flat(const Pass& p, ReduceLoop& loop, std::int64_t m, std::int64_t step
       if (p.kept.stride[2][d] % k.lanes != 0) return false;
     }
     lead = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.in) % pack_bytes) / p.itemsize;
-    if (lead + m > step || row_bytes > most_flat_bytes ||
+    if (lead + m > step || row_bytes * reduce_lanes > k.flat_threads * pack_bytes ||
         step * k.accumulator_bytes > most_flat_result_bytes ||
         loop.n < (k.accumulator_bytes == 4 ? least_flat_of_words : least_flat)) {
       return false;

@@ -970,7 +970,7 @@ def test_columns_have_the_same_bits_whatever_stands_beside_them(n, dtype):
                 assert result.tobytes() == bits[some].tobytes(), (name, first, count)
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 8, 11, 16])
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 8, 11, 16, 23])
 @pytest.mark.parametrize("dtype", [*FLOATS, "complex64", "complex128"])
 def test_few_columns_have_the_bits_of_lines(count, dtype):
     """Rows of few bytes may be read as one run, wherever it begins and whatever is before it."""

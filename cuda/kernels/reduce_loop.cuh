@@ -28,9 +28,6 @@ constexpr int staged_row_levels(int n) {
 }
 inline constexpr int whole_column_threads = 128;
 inline constexpr int staged_column_parts = 4;
-// Threads of a block at most that reads rows of a few columns as one run: a pack of a round for
-// each.
-inline constexpr int flat_column_threads = 512;
 // Packs of those where the order does not matter that a thread has in flight.
 inline constexpr int flat_batch = 8;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
@@ -150,6 +147,7 @@ struct ReduceKernels {
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
   int most_staged = reduce_lanes;
   int whole_width = 1, whole_parts[2] = {1, 1};
+  int flat_threads = 0;  // ordered: of flat_columns, a block's at most
 };
 
 struct ReduceTable {
