@@ -181,6 +181,34 @@ class TestLoops:
         same(xp.where(x < y.T, x, y.T), np.where(a < b.T, a, b.T))
         same(x.T + xp.astype(y, getattr(xp, WIDER[dtype])), a.T + b.astype(WIDER[dtype]))
 
+    def test_of_narrow_operands_that_lie_across(self):
+        a, b = square("float32", 1), square("float32", 2)
+        bytes_, mask = whole(a.shape, "int8", 3), whole(a.shape, "int8", 4) > 0
+        x, narrow, condition = ours(a), ours(bytes_), ours(mask)
+        same(xp.where(condition.T, x, ours(b)), np.where(mask.T, a, b))
+        same(xp.where(condition.T, x.T, 1), np.where(mask.T, a.T, a.dtype.type(1)))
+        same(x + narrow.T, a + bytes_.T)
+        same(x[1:, :-2] - narrow.T[:-1, 2:], a[1:, :-2] - bytes_.T[:-1, 2:])
+        same(x + narrow.T[::-1, ::-1], a + bytes_.T[::-1, ::-1])
+        x = ours(a.copy())
+        x += narrow.T
+        same(x, a + bytes_.T)
+        stack = whole((3, *a.shape), "int16", 5)
+        same(xp.astype(ours(stack), xp.float32) * narrow.T, stack.astype("float32") * bytes_.T)
+        wide, shorts = whole((3001, 3003), "float64", 6), whole((3003, 3001), "int16", 7)  # slabs
+        same(ours(wide) + ours(shorts).T, wide + shorts.T)
+
+    def test_order_of_the_result(self):
+        """That in which most bytes of the operands lie, or the first."""
+        x, y = xp.zeros((5, 7)), xp.zeros((7, 5))
+        condition = xp.zeros((7, 5), dtype=xp.bool)
+        assert np.asarray(xp.where(condition.T, x, x)).flags.c_contiguous
+        assert np.asarray(xp.where(condition.T, x, y.T)).flags.f_contiguous
+        assert np.asarray(x + y.T).flags.c_contiguous
+        assert np.asarray(y.T + x).flags.f_contiguous
+        assert np.asarray(xp.astype(y, xp.int8).T + x).flags.c_contiguous
+        assert np.asarray(y.T + 1).flags.f_contiguous
+
     @pytest.mark.parametrize("dtype", [*SIZES, "bool", "int16", "float64", "complex64"])
     def test_of_whole_arrays_and_rows(self, dtype):
         """What goes past the caches straight from the kernels, to places anywhere in a line."""

@@ -10,6 +10,8 @@ from ..cases import FULL, QUICK, USUAL, Case, Operand, Scale, itemsize, side
 MATRIX: dict[str, tuple[dict[str, str], float, float, bool]] = {
     "x + y.T": ({"v": "y.T"}, 2, 1, True),
     "x + x.T": ({"v": "x.T"}, 2, 1, True),
+    # Which begin within lines, as memory of other libraries does.
+    "x[1:, 1:] + y.T[1:, 1:]": ({"u": "x[1:, 1:]", "v": "y.T[1:, 1:]"}, 2, 1, False),
     "x.T + y.T": ({"u": "x.T", "v": "y.T"}, 2, 1, False),
     "x + row": ({"v": "y[:1, :]"}, 1, 1, True),
     "x + column": ({"v": "y[:, :1]"}, 1, 1, True),

@@ -13,8 +13,11 @@ inline constexpr std::int64_t page_bytes = 4096;
 // How far ahead of what is written the lines of a result are that stays in the caches.
 inline constexpr int result_ahead = 4 * line_bytes;
 
+// Whose lines lie in these bytes, of which the last is one more where they begin within a line.
 ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
-  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
+  const char* const end = p + bytes;
+  p -= reinterpret_cast<std::uintptr_t>(p) % line_bytes;
+  for (; p < end; p += line_bytes) __builtin_prefetch(p);
 }
 
 // The same without a loop.
@@ -26,7 +29,9 @@ ARRAYX_HD void fetch(const char* p) {
 
 // The same for an L2: of more lines than an L1 can wait for at once, or that are read later.
 ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
-  for (std::int64_t b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b, 0, 2);
+  const char* const end = p + bytes;
+  p -= reinterpret_cast<std::uintptr_t>(p) % line_bytes;
+  for (; p < end; p += line_bytes) __builtin_prefetch(p, 0, 2);
 }
 
 // Whether asking for pages to come pays, which caches.cpp knows.

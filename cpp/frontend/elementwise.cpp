@@ -176,6 +176,31 @@ bool is_square(Op op, const Value& x, const Value& exponent) {
   return array && scalar && is_square(op, array->dtype, *scalar);
 }
 
+// The operand whose memory order the result has: of those that fill it, the order in which most of
+// their bytes lie, the first one of equals. Null if none fills it.
+const Array* order_giver(std::span<const Value> args, const Dims& shape) {
+  const Array* filling[max_operands];
+  int count = 0;
+  for (const Value& v : args) {
+    const Array* a = std::get_if<Array>(&v);
+    if (a && a->shape() == shape && a->layout.is_dense()) filling[count++] = a;
+  }
+  if (count <= 1) return count == 0 ? nullptr : filling[0];
+  const Array* best = nullptr;
+  for (int i = 0, most = 0; i < count; ++i) {
+    int bytes = 0;
+    for (int k = 0; k < count; ++k) {
+      const bool alike = filling[k]->layout.strides == filling[i]->layout.strides;
+      bytes += alike ? itemsize(filling[k]->dtype) : 0;
+    }
+    if (bytes > most) {
+      most = bytes;
+      best = filling[i];
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Array elementwise(Op op, std::span<const Value> args) {
@@ -190,12 +215,7 @@ Array elementwise(Op op, std::span<const Value> args) {
   }
   const DType dtype = result_dtype(op, r.dtype);
   if (r.constant) return full(r.shape, Element::of(r.constant_value), r.device);
-  // The result has the memory order of the first operand that fills it.
-  const Array* like = nullptr;
-  for (const Value& v : args) {
-    const Array* a = std::get_if<Array>(&v);
-    if (a && a->shape() == r.shape && !like && a->layout.is_dense()) like = a;
-  }
+  const Array* const like = order_giver(args, r.shape);
   Array out = like ? empty_like_layout(*like, dtype) : empty(r.shape, dtype, r.device);
   if (out.size() == 0) return out;
   backend(r.device).elementwise(op, compute_dtype(r.dtype), {r.operands.data(), args.size()}, out);

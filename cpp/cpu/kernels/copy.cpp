@@ -647,9 +647,16 @@ struct Following {
   Columns in;
   i64 columns, bytes;
 
-  // Asks for the lines that are `at` bytes from where the columns begin.
+  // Asks for the lines that are `at` bytes from where the columns begin: a Zen 4 takes a tenth less
+  // time if they come no nearer than its L2, for columns may share few sets of its L1.
   ARRAYX_HD void fetch(i64 at) const {
-    for (i64 c = 0; c < columns; ++c) __builtin_prefetch(in[c] + at);
+    for (i64 c = 0; c < columns; ++c) {
+      if (reading_asks == Asking::nothing) {
+        __builtin_prefetch(in[c] + at, 0, 2);
+      } else {
+        __builtin_prefetch(in[c] + at);
+      }
+    }
   }
   // The same for all lines, those behind what begins within a line among them.
   ARRAYX_HD void fetch_all() const {
