@@ -522,7 +522,7 @@ class TestScans:
         expected = np.cumulative_prod(signs, axis=axis, dtype=a.dtype)
         # But for zeros, whose signs depend on the order.
         assert products.dtype == expected.dtype
-        np.testing.assert_array_equal(products, expected)
+        assert np.array_equal(products, expected)
 
     @pytest.mark.parametrize("shape", [(16, -1), (17, -1), (100, -1), (-1, 300), (-1, 16)])
     def test_of_several_dtypes_and_layouts(self, shape):

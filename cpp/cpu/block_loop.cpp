@@ -360,6 +360,12 @@ class BlockLoop {
     return ((few ? parallel_grain / 4 : parallel_grain) / element_cost_bytes_ / 64 + 1) * 64;
   }
 
+  // Elements of a block beside constants, which lie in an L1 with what is read and written.
+  std::int64_t beside_constants() const {
+    const std::int64_t room = first_cache_bytes() / 4 * 3 / (out_ + 1) / largest_;
+    return std::min(block_, room / line_bytes * line_bytes);
+  }
+
   // The same where results go past the caches from the kernel: each chunk ends with a fence.
   std::int64_t stream_elements() const {
     const std::int64_t bytes =
@@ -380,7 +386,7 @@ class BlockLoop {
     // A streamed piece and what it is made from are in L1 at once.
     const std::int64_t step = streamed_ && !stream_kernel_
                                   ? std::min(block_, straight_bytes / largest_)
-                              : any_constant_ ? block_
+                              : any_constant_ ? beside_constants()
                                               : chunk;
     parallel_for((total_ + chunk - 1) / chunk, total_ * element_cost_bytes_,
                  [&](std::int64_t c) {
