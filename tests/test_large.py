@@ -202,12 +202,12 @@ class TestLoops:
         """That in which most bytes of the operands lie, or the first."""
         x, y = xp.zeros((5, 7)), xp.zeros((7, 5))
         condition = xp.zeros((7, 5), dtype=xp.bool)
-        assert np.asarray(xp.where(condition.T, x, x)).flags.c_contiguous
-        assert np.asarray(xp.where(condition.T, x, y.T)).flags.f_contiguous
-        assert np.asarray(x + y.T).flags.c_contiguous
-        assert np.asarray(y.T + x).flags.f_contiguous
-        assert np.asarray(xp.astype(y, xp.int8).T + x).flags.c_contiguous
-        assert np.asarray(y.T + 1).flags.f_contiguous
+        assert xp.where(condition.T, x, x).strides == x.strides
+        assert xp.where(condition.T, x, y.T).strides == y.T.strides
+        assert (x + y.T).strides == x.strides
+        assert (y.T + x).strides == y.T.strides
+        assert (xp.astype(y, xp.int8).T + x).strides == x.strides
+        assert (y.T + 1).strides == y.T.strides
 
     @pytest.mark.parametrize("dtype", [*SIZES, "bool", "int16", "float64", "complex64"])
     def test_of_whole_arrays_and_rows(self, dtype):
