@@ -60,7 +60,24 @@ inline bool is_outer(const Plan& p, int a, int b) {
   return false;
 }
 
+// The dimension in which operand k moves least, the last one of equals; -1 if it stays.
+inline int fastest_dim(const Plan& p, int k) {
+  int fastest = -1;
+  for (int i = p.ndim() - 1; i >= 0; --i) {
+    const std::int64_t s = magnitude(p.stride[k][i]);
+    if (s != 0 && (fastest < 0 || s < magnitude(p.stride[k][fastest]))) fastest = i;
+  }
+  return fastest;
+}
+
 }  // namespace detail
+
+// Whether operand k is fastest in another dimension than the last one, along which it moves, too:
+// one that repeats there is no reason for tiles.
+inline bool lies_across(const Plan& p, int k) {
+  const int last = p.ndim() - 1;
+  return p.stride[k][last] != 0 && detail::fastest_dim(p, k) != last;
+}
 
 // strides[k] belongs to operand k, all over one shape; null strides mean a repeated scalar.
 // With `reorder` false the dimensions keep their order (for loops whose order has a meaning).
@@ -132,15 +149,9 @@ inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operand
     if (contiguous) p.kind = LoopKind::contiguous;
   }
   for (int k = 0; k < operands && p.kind == LoopKind::inner; ++k) {
-    int fastest = -1;
-    for (int i = n - 1; i >= 0; --i) {
-      const std::int64_t s = detail::magnitude(p.stride[k][i]);
-      if (s != 0 && (fastest < 0 || s < detail::magnitude(p.stride[k][fastest]))) fastest = i;
-    }
-    // A operand that repeats along the last dimension is no reason for tiles.
-    if (fastest >= 0 && fastest != n - 1 && p.stride[k][n - 1] != 0) {
+    if (lies_across(p, k)) {
       p.kind = LoopKind::transposed;
-      p.tile_dim = fastest;
+      p.tile_dim = detail::fastest_dim(p, k);
     }
   }
   std::int64_t farthest = 0;

@@ -736,13 +736,6 @@ class BlockLoop {
     return false;
   }
 
-  // Whether operand k moves along rows, but faster in another dimension.
-  bool lies_across(int k) const {
-    const std::int64_t step = magnitude(plan_.stride[k][inner_]);
-    bool faster = false;
-    for (const std::int64_t s : plan_.stride[k]) faster |= s != 0 && magnitude(s) < step;
-    return faster;
-  }
   // The plan of a copy of operand k, or of a part of it of these sizes, to where its dimensions lie
   // as the loop's do, one after the other; `packed`: the strides there. Both repeat in the same
   // dimensions.
@@ -770,7 +763,7 @@ class BlockLoop {
     int across = 0;
     Dims packed;
     for (int k = 0; k < out_; ++k) {
-      if (!lies_across(k)) continue;
+      if (!lies_across(plan_, k)) continue;
       const int size = itemsize(operands_[k].memory);
       across += size;
       if (!fits_strips(copy_plan(k, plan_.size, packed), size)) return false;
@@ -784,7 +777,7 @@ class BlockLoop {
     constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
     std::int64_t copied = 0, least = 1;  // bytes of an element; elements of a piece of a page
     for (int k = 0; k < out_; ++k) {
-      if (!lies_across(k)) continue;
+      if (!lies_across(plan_, k)) continue;
       copied += itemsize(operands_[k].memory);
       least = std::max(least, page_bytes / itemsize(operands_[k].memory));
     }
@@ -811,7 +804,7 @@ class BlockLoop {
         operands[k] = operands_[k];
         operands[k].data += place.offset(stride_[k]);
         strides[k] = &plan_.stride[k];
-        if (k == out_ || !lies_across(k)) continue;
+        if (k == out_ || !lies_across(plan_, k)) continue;
         const int size = itemsize(operands[k].memory);
         const Plan copy = copy_plan(k, place.sizes, lie[k]);
         run_copy(copy, operands[k].data + copy.base[0] * size, to + copy.base[1] * size, size);
