@@ -263,8 +263,8 @@ ARRAYX_HD void ask_for(const char* p, i64 i, i64 until) {
 // What is written next is asked for, too: to and from an L2 that takes a tenth less time on a
 // Sapphire Rapids, a quarter less where the output's vectors cross lines.
 // Stream: whole vectors of results go past the caches, for which elements up to the first end of a
-// line come first, and lines of the next page are asked for. Lines are read, and so written, in
-// their order: in another, which compilers choose, that takes up to a fifth longer from memory.
+// line come first, and lines of the next page are asked for. Lines are read and written
+// in their order: in another, which compilers choose, that takes up to a fifth longer.
 template <int Together, bool Stream, class F, class First, class... Inputs, int... I>
 ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unused]] Asked asked,
                            std::integer_sequence<int, I...>) {
@@ -316,7 +316,7 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
       ARRAYX_UNROLL
       for (int k = 0; k < line_bytes; k += lanes) {
         bits |= compared_bits<F>(First::load(p[0], i + k), First::load(p[1], i + k)) << k;
-        keep_order();
+        if constexpr (Stream) keep_order();
       }
       put_bits<Stream>(bits, q + i);
     }
@@ -329,7 +329,7 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
         ARRAYX_UNROLL
         for (int k = 0; k < ops::vector_bytes / lanes; ++k) {
           r[k] = result(i + part + k * lanes);
-          keep_order();
+          if constexpr (Stream) keep_order();
         }
         put_bytes<Stream>(r, q + i + part);
       }
@@ -344,7 +344,7 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
       ARRAYX_UNROLL
       for (int k = 0; k < Together; ++k) {
         r[k] = result(i + k * lanes);
-        keep_order();
+        if constexpr (Stream) keep_order();
       }
       ARRAYX_UNROLL
       for (int k = 0; k < Together; ++k) {
