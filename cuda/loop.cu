@@ -641,11 +641,73 @@ struct Runner {
     return columns;
   }
 
+  // Inputs that are all repeated along a dimension, inside which they have more than the cache
+  // keeps, as those of tile(x, (2, 2)) do: dimensions go outside it, the last of them in part,
+  // until it has that little inside.
+  std::optional<Plan> with_repeats_inside(const Plan& plan) const {
+    const int inner = plan.ndim() - 1;
+    const auto repeats = [&](int d) {
+      bool all = true;
+      for (int k = 0; k < count - 1; ++k) all &= plan.stride[k][d] == 0;
+      return all;
+    };
+    const auto bytes_inside = [&](int d) {  // of the inputs, in the dimensions behind this one
+      std::int64_t all = 0;
+      for (int k = 0; k < count - 1; ++k) {
+        if (operands[k].is_value) continue;
+        std::int64_t bytes = size[k];
+        for (int e = d + 1; e <= inner; ++e) {
+          if (plan.stride[k][e] != 0) bytes *= plan.size[e];
+        }
+        all += bytes;
+      }
+      return all;
+    };
+    if (plan.kind == LoopKind::transposed) return {};
+    for (int d = 0; d < inner; ++d) {
+      if (!repeats(d)) continue;
+      int last = d;  // of those that go outside
+      while (last < inner && bytes_inside(last) > most_column_bytes) ++last;
+      if (last == d) continue;
+      std::int64_t parts = 1;
+      const std::int64_t least = last == inner ? kernels.lanes : 1;
+      while (bytes_inside(last - 1) > parts * most_column_bytes &&
+             plan.size[last] % (2 * parts * least) == 0) {
+        parts *= 2;
+      }
+      if (last == inner && parts == 1) --last;
+      while (last > d && repeats(last)) --last;
+      if (last == d) continue;
+      Plan moved = plan;
+      moved.size.clear();
+      for (int k = 0; k < count; ++k) moved.stride[k].clear();
+      const auto add = [&](int e, std::int64_t n, std::int64_t step) {
+        moved.size.push_back(n);
+        for (int k = 0; k < count; ++k) moved.stride[k].push_back(plan.stride[k][e] * step);
+      };
+      for (int e = 0; e < last; ++e) {
+        if (e != d) add(e, plan.size[e], 1);
+      }
+      const std::int64_t rest = parts > 1 ? plan.size[last] / parts : 1;
+      add(last, plan.size[last] / rest, rest);
+      add(d, plan.size[d], 1);
+      if (rest > 1) add(last, rest, 1);
+      for (int e = last + 1; e <= inner; ++e) add(e, plan.size[e], 1);
+      return moved;
+    }
+    return {};
+  }
+
   void run(const Plan& plan) const {
     if (const auto columns = in_columns(plan)) return run(*columns);
-    if (kernels.packs && has_packs(plan)) return run_packs(plan);
+    const bool packs = kernels.packs && has_packs(plan);
+    const bool joined = !packs && kernels.joined_rows && has_joined_rows(plan);
+    if (packs || (!joined && kernels.rows && has_rows(plan))) {
+      if (const auto moved = with_repeats_inside(plan)) return run(*moved);
+    }
+    if (packs) return run_packs(plan);
     if (plan.kind == LoopKind::transposed && run_interleaved(plan)) return;
-    if (kernels.joined_rows && has_joined_rows(plan)) return run_joined_rows(plan);
+    if (joined) return run_joined_rows(plan);
     if (kernels.rows && has_rows(plan)) return run_rows(plan);
     if (plan.kind == LoopKind::transposed && run_tiles(plan)) return;
     run_strided(plan);

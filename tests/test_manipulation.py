@@ -259,6 +259,23 @@ def test_tile(pair, repetitions):
     same(xp.tile(x, tuple(repetitions)), np.tile(a, repetitions))
 
 
+@pytest.mark.parametrize(
+    ("shape", "repetitions", "dtype"),
+    [
+        ((1100, 1024), (2, 3), "float32"),
+        ((2, 1100, 516), (2, 3, 1), "float32"),
+        ((9, 1 << 19), (2, 2), "uint8"),
+        ((3, 7, 1 << 17), (2, 2, 1, 2), "int16"),
+        ((1 << 20,), (3,), "float64"),
+        (((1 << 22) + 5,), (2,), "uint8"),
+        ((300_001, 5), (2, 2), "float32"),
+    ],
+)
+def test_tile_of_more_than_caches_keep(shape, repetitions, dtype):
+    a = (np.arange(np.prod(shape)) * 7 % 251).astype(dtype).reshape(shape)
+    same(xp.tile(xp.asarray(a), repetitions), np.tile(a, repetitions))
+
+
 def test_what_copies_shares_nothing():
     x = xp.arange(6)
     copies = [
