@@ -1149,6 +1149,27 @@ def test_sums_over_groups_of_dimensions_in_any_order(dtype):
                 same(xp.count_nonzero(x, axis=axes), np.count_nonzero(a, axis=axes))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_dimensions_that_do_not_merge_give_the_bits_of_contiguous_ones(dtype):
+    cube = Draw(15).numpy.standard_normal((40, 33, 66)).astype(dtype)
+    plane = cube.reshape(40 * 33, 66)
+    repeated = np.broadcast_to(plane[:, :40], (3, *plane[:, :40].shape))
+    for view, axes in (
+        (plane[:70, :66].T, (0, 1)),
+        (plane[::-2, 1:-1], (0, 1)),
+        (cube.transpose(1, 0, 2), (0, 1, 2)),
+        (cube.transpose(0, 2, 1), (1, 2)),
+        (cube.transpose(2, 0, 1)[::-1], (1, 2)),
+        (cube[:, 1:, ::3], (1, 2)),
+        (repeated.transpose(1, 0, 2), (0, 1, 2)),
+    ):
+        x, packed = ours(view), ours(np.ascontiguousarray(view))
+        for function in (xp.sum, xp.prod, xp.max, xp.var, xp.linalg.vector_norm):
+            found, expected = (np.asarray(function(a, axis=axes)) for a in (x, packed))
+            assert found.tobytes() == expected.tobytes(), (function.__name__, view.strides)
+        near(xp.sum(x, axis=axes), np.sum(view, axis=axes, dtype="float64"), view.dtype, 64, 0.01)
+
+
 def test_variances_of_few_and_of_many_elements_are_as_exact():
     """Few elements are read twice, more of them once; the mean is large in both."""
     draw = Draw(13)
