@@ -70,13 +70,20 @@ inline int fastest_dim(const Plan& p, int k) {
   return fastest;
 }
 
+// The dimension in which operand k is fastest if that is another than the last one, along which it
+// moves, too: one that repeats there is no reason for tiles. -1 if not.
+inline int dim_across(const Plan& p, int k) {
+  const int last = p.ndim() - 1;
+  if (p.stride[k][last] == 0) return -1;
+  const int fastest = fastest_dim(p, k);
+  return fastest == last ? -1 : fastest;
+}
+
 }  // namespace detail
 
-// Whether operand k is fastest in another dimension than the last one, along which it moves, too:
-// one that repeats there is no reason for tiles.
+// Whether operand k lies across the rows of the loop, which are its last dimension.
 inline bool lies_across(const Plan& p, int k) {
-  const int last = p.ndim() - 1;
-  return p.stride[k][last] != 0 && detail::fastest_dim(p, k) != last;
+  return detail::dim_across(p, k) >= 0;
 }
 
 // strides[k] belongs to operand k, all over one shape; null strides mean a repeated scalar.
@@ -149,10 +156,8 @@ inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operand
     if (contiguous) p.kind = LoopKind::contiguous;
   }
   for (int k = 0; k < operands && p.kind == LoopKind::inner; ++k) {
-    if (lies_across(p, k)) {
-      p.kind = LoopKind::transposed;
-      p.tile_dim = detail::fastest_dim(p, k);
-    }
+    p.tile_dim = detail::dim_across(p, k);
+    if (p.tile_dim >= 0) p.kind = LoopKind::transposed;
   }
   std::int64_t farthest = 0;
   for (int k = 0; k < operands; ++k) {

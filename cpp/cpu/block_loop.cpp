@@ -741,15 +741,12 @@ class BlockLoop {
   // dimensions.
   Plan copy_plan(int k, const Dims& sizes, Dims& packed) const {
     Dims shape = sizes;
-    packed = Dims(inner_ + 1, 0);
-    std::int64_t step = 1;
-    for (int d = inner_; d >= 0; --d) {
-      if (plan_.stride[k][d] == 0) {
-        shape[d] = 1;
-      } else {
-        packed[d] = step;
-        step *= sizes[d];
-      }
+    for (int d = 0; d <= inner_; ++d) {
+      if (plan_.stride[k][d] == 0) shape[d] = 1;
+    }
+    packed_strides(shape, 1, packed);
+    for (int d = 0; d <= inner_; ++d) {
+      if (plan_.stride[k][d] == 0) packed[d] = 0;
     }
     const Dims* const strides[] = {&plan_.stride[k], &packed};
     return make_plan(shape, strides, 2);
@@ -761,14 +758,18 @@ class BlockLoop {
   bool copies_pay() const {
     if (plan_.kind != LoopKind::transposed || !past_caches_ || computes()) return false;
     int across = 0;
+    for (int k = 0; k < out_; ++k) {
+      if (lies_across(plan_, k)) across += itemsize(operands_[k].memory);
+    }
+    if (across == 0 || 6 * across > bytes_per_element_) return false;
     Dims packed;
     for (int k = 0; k < out_; ++k) {
-      if (!lies_across(plan_, k)) continue;
       const int size = itemsize(operands_[k].memory);
-      across += size;
-      if (!fits_strips(copy_plan(k, plan_.size, packed), size)) return false;
+      if (lies_across(plan_, k) && !fits_strips(copy_plan(k, plan_.size, packed), size)) {
+        return false;
+      }
     }
-    return across > 0 && 6 * across <= bytes_per_element_;
+    return true;
   }
 
   // In slabs, so that the copies take little memory. What is transposed is read in pieces of its

@@ -13,25 +13,33 @@ inline constexpr std::int64_t page_bytes = 4096;
 // How far ahead of what is written the lines of a result are that stays in the caches.
 inline constexpr int result_ahead = 4 * line_bytes;
 
+// Where lines come that are asked for: in an L1, or in an L2 what is more than an L1 can wait for
+// at once, read later, or in few sets of it.
+enum class Cache { first, second };
+template <Cache cache>
+ARRAYX_HD void fetch_line(const char* p) {
+  __builtin_prefetch(p, 0, cache == Cache::first ? 3 : 2);
+}
+
 // Whose lines lie in these bytes, of which the last is one more where they begin within a line.
-ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
+template <Cache cache>
+ARRAYX_HD void fetch_into(const char* p, std::int64_t bytes) {
   const char* const end = p + bytes;
   p -= reinterpret_cast<std::uintptr_t>(p) % line_bytes;
-  for (; p < end; p += line_bytes) __builtin_prefetch(p);
+  for (; p < end; p += line_bytes) fetch_line<cache>(p);
+}
+ARRAYX_HD void fetch(const char* p, std::int64_t bytes) {
+  fetch_into<Cache::first>(p, bytes);
+}
+ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
+  fetch_into<Cache::second>(p, bytes);
 }
 
 // The same without a loop.
 template <int bytes>
 ARRAYX_HD void fetch(const char* p) {
 #pragma GCC unroll 32
-  for (int b = 0; b < bytes; b += line_bytes) __builtin_prefetch(p + b);
-}
-
-// The same for an L2: of more lines than an L1 can wait for at once, or that are read later.
-ARRAYX_HD void fetch_for_second(const char* p, std::int64_t bytes) {
-  const char* const end = p + bytes;
-  p -= reinterpret_cast<std::uintptr_t>(p) % line_bytes;
-  for (; p < end; p += line_bytes) __builtin_prefetch(p, 0, 2);
+  for (int b = 0; b < bytes; b += line_bytes) fetch_line<Cache::first>(p + b);
 }
 
 // Whether asking for pages to come pays, which caches.cpp knows.

@@ -179,23 +179,23 @@ bool is_square(Op op, const Value& x, const Value& exponent) {
 // The operand whose memory order the result has: of those that fill it, the order in which most of
 // their bytes lie, the first one of equals. Null if none fills it.
 const Array* order_giver(std::span<const Value> args, const Dims& shape) {
-  const Array* filling[max_operands];
-  int count = 0;
-  for (const Value& v : args) {
+  const auto filling = [&](const Value& v) {
     const Array* a = std::get_if<Array>(&v);
-    if (a && a->shape() == shape && a->layout.is_dense()) filling[count++] = a;
-  }
-  if (count <= 1) return count == 0 ? nullptr : filling[0];
+    return a && a->shape() == shape ? a : nullptr;
+  };
   const Array* best = nullptr;
-  for (int i = 0, most = 0; i < count; ++i) {
-    int bytes = 0;
-    for (int k = 0; k < count; ++k) {
-      const bool alike = filling[k]->layout.strides == filling[i]->layout.strides;
-      bytes += alike ? itemsize(filling[k]->dtype) : 0;
+  int most = 0;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const Array* const a = filling(args[i]);
+    if (!a) continue;
+    int bytes = itemsize(a->dtype);  // with those that follow and lie alike: the first one counts
+    for (std::size_t k = i + 1; k < args.size(); ++k) {
+      const Array* const b = filling(args[k]);
+      if (b && b->layout.strides == a->layout.strides) bytes += itemsize(b->dtype);
     }
-    if (bytes > most) {
+    if (bytes > most && a->layout.is_dense()) {
+      best = a;
       most = bytes;
-      best = filling[i];
     }
   }
   return best;
