@@ -309,6 +309,10 @@ class BlockLoop {
     std::int64_t moved = 0;
     for (int k = 0; k <= out_; ++k) moved += distinct_bytes(plan, k, itemsize(operands[k].memory));
     past_caches_ = goes_past_caches(result_bytes, moved);
+    if (op && moved > second_cache_bytes()) {
+      const BlockKernel from_afar = of_operation(table_.elementwise_from_afar, *op);
+      if (from_afar) kernel_ = from_afar;
+    }
     streamed_ = past_caches_ &&
                 (arithmetic <= bytes_per_element_ || result_bytes >= 4 * stream_from) &&
                 plan.stride[out_][inner_] == 1;
@@ -479,9 +483,14 @@ class BlockLoop {
     if (cast_[out_] || rows_kernel_ || place % itemsize(operands_[out_].kernel) != 0) {
       return nullptr;
     }
-    if (!op) return known;
-    const DType compute = operands_[*op == Op::where ? 1 : 0].kernel;
-    return table_.streaming[static_cast<int>(*op)][static_cast<int>(compute)];
+    return op ? of_operation(table_.streaming, *op) : known;
+  }
+
+  // The operation's kernel of a table, for the dtype that it computes with.
+  template <class Kernel>
+  Kernel of_operation(const Kernel (&table)[op_count][dtype_count], Op op) const {
+    const DType compute = operands_[op == Op::where ? 1 : 0].kernel;
+    return table[static_cast<int>(op)][static_cast<int>(compute)];
   }
 
   // An operand that is packed for every block and no wider or narrower than a result that is
@@ -1113,7 +1122,7 @@ class BlockLoop {
 
   const Plan& plan_;
   const LoopOperand* const operands_;
-  const BlockKernel kernel_;
+  BlockKernel kernel_;
   const std::int64_t arithmetic_;
   const std::optional<Op> op_;
   const StreamingKernel streaming_;

@@ -54,6 +54,11 @@ Sets find_second_cache() {
   return {ways, size / ways};
 }
 
+const Sets& second_cache() {
+  static constinit MadeOnce<const Sets> sets;
+  return sets.get(find_second_cache);
+}
+
 // Of a processor made by AMD; 0 of others.
 struct Kind {
   unsigned family = 0, model = 0;
@@ -85,6 +90,10 @@ const bool zen5 = amd.family == 0x1a;
 
 const bool asks_for_pages = !zen3;
 const Asking reading_asks = zen3 ? Asking::near : zen4 ? Asking::nothing : Asking::pages;
+// A Zen 4 follows what is read by loads of 32 bytes, two to a line, more closely: x + y and x < y
+// take 0.8 to 0.95 of the time so, from its last cache and from memory, but up to 1.4 times as long
+// within an L2.
+const bool reads_in_halves = zen4;
 const std::int64_t straight_ahead = zen5 ? 2 * page_bytes : page_bytes;
 const bool reads_long_pieces_well = amd.family != 0 && !zen3;
 
@@ -93,14 +102,18 @@ std::int64_t first_cache_bytes() {
   return bytes.get([] { return std::max(cache_size(0), std::int64_t{32} << 10); });
 }
 
+std::int64_t second_cache_bytes() {
+  const Sets& second = second_cache();
+  return second.ways * second.period;
+}
+
 std::int64_t last_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;
   return bytes.get([] { return std::min(find_last_cache(), most_bytes); });
 }
 
 std::int64_t second_cache_lines(std::int64_t stride) {
-  static constinit MadeOnce<const Sets> sets;
-  const Sets& second = sets.get(find_second_cache);
+  const Sets& second = second_cache();
   const std::int64_t apart = std::max(std::gcd(stride, second.period), std::int64_t{line_bytes});
   return second.ways * (second.period / apart);
 }

@@ -13,6 +13,9 @@ std::int64_t last_cache_bytes();
 // Bytes of an L1.
 std::int64_t first_cache_bytes();
 
+// Bytes of an L2.
+std::int64_t second_cache_bytes();
+
 // Lines of an L2 that `stride` bytes between them let it hold at once.
 std::int64_t second_cache_lines(std::int64_t stride);
 

@@ -218,6 +218,8 @@ struct SmallMatrixKernels;  // see kernels/small_matrices.hpp
 struct KernelTable {
   const char* isa = nullptr;
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
+  // The same for operands from beyond an L2, null where they are read no otherwise.
+  ElementwiseKernel elementwise_from_afar[op_count][dtype_count] = {};
   // Of operations that cost little; by the operands' dtype.
   StreamingKernel streaming[op_count][dtype_count] = {};
   ShortPower (*short_power[dtype_count])(const void* exponent) = {};  // of floating dtypes

@@ -51,6 +51,10 @@ extern const bool asks_for_pages;
 enum class Asking { nothing, near, pages };
 extern const Asking reading_asks;
 
+// Whether loops of several operands from beyond an L2 read vectors of 64 bytes in halves, which
+// caches.cpp knows.
+extern const bool reads_in_halves;
+
 // Asks for n items `step` bytes apart, of which neighbours share lines.
 ARRAYX_HD void fetch_items(const char* p, std::int64_t n, std::int64_t step, std::int64_t item) {
   if (step == item) return fetch(p, n * item);

@@ -258,7 +258,7 @@ struct Arg {
 
   // Rows first … first + rows of K vectors of columns (or of the first `live` lanes of one). True
   // if there was a NaN, and nothing is done, which Slow then does.
-  template <int K, bool Part, bool Slow = false>
+  template <int K, bool Part, bool halves, bool Slow = false>
   ARRAYX_HD static bool stripe(const char* p, int64_t row_stride, int64_t rows, int64_t first,
                                T* best, Index* index, int64_t live, int64_t ahead) {
     V b[K];
@@ -273,7 +273,7 @@ struct Arg {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) {
         const char* q = p + r * row_stride + k * W * int64_t(sizeof(T));
-        const V x = Part ? load_part<T, W>(q, live) : V::load(q);
+        const V x = Part ? load_part<T, W>(q, live) : load_as<T, T, W, halves>(q);
         if constexpr (!Slow) nan.take(x);
         const auto m = Slow ? Op::better(x, b[k]) : strictly(x, b[k]);
         b[k] = select(m, x, b[k]);
@@ -299,11 +299,11 @@ struct Arg {
     }
     return false;
   }
-  template <int K, bool Part>
+  template <int K, bool Part, bool halves = false>
   static void any_stripe(const char* p, int64_t row_stride, int64_t rows, int64_t first, T* best,
                          Index* index, int64_t live, int64_t ahead = 0) {
-    if (stripe<K, Part>(p, row_stride, rows, first, best, index, live, ahead)) {
-      stripe<K, Part, true>(p, row_stride, rows, first, best, index, live, 0);
+    if (stripe<K, Part, halves>(p, row_stride, rows, first, best, index, live, ahead)) {
+      stripe<K, Part, false, true>(p, row_stride, rows, first, best, index, live, 0);
     }
   }
 
@@ -362,9 +362,13 @@ struct Arg {
         const int64_t ahead = most == 1 ? straight_on : more ? most * row_stride : 0;
         int64_t j = 0;
         constexpr int64_t size = sizeof(T);
-        for (; j + 4 * W <= width; j += 4 * W) {
-          any_stripe<4, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0, ahead);
-        }
+        with_halves(row_stride != 0,
+                    [&]<bool halves>(std::bool_constant<halves>) __attribute__((always_inline)) {
+                      for (; j + 4 * W <= width; j += 4 * W) {
+                        any_stripe<4, false, halves>(p + j * size, row_stride, rows, r, best + j,
+                                                     index + j, 0, ahead);
+                      }
+                    });
         for (; j + W <= width; j += W) {
           any_stripe<1, false>(p + j * size, row_stride, rows, r, best + j, index + j, 0);
         }

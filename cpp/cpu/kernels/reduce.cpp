@@ -670,9 +670,9 @@ struct Columns {
   // With `go_on`, combined onto out[j]. Part: the first `live` columns of V alone. Narrow: all rows
   // of a chunk, which are read straight on; folded: its lanes combined. Else what stands `ahead`
   // bytes further, which is read soon, is asked for, since the hardware starts anew in each page: a
-  // tenth to a third of the time.
+  // tenth to a third of the time. Those chunks are read in halves where nothing is asked for.
   enum class Width { whole, part, narrow, folded };
-  template <class V, int K, Width width = Width::whole, bool asks = false>
+  template <class V, int K, Width width = Width::whole, bool asks = false, bool halves = false>
   ARRAYX_HD static void stripe(const char* p, int64_t stride, int64_t count, const A* center,
                                A* out, int64_t plane, bool go_on, int64_t ahead, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
@@ -692,7 +692,8 @@ struct Columns {
       } else if constexpr (Part) {
         return Op::map(load_part_as<T, A, W>(q, live), c[k]);
       } else {
-        return Op::map(load_as<T, A, W>(q + k * W * sizeof(T)), c[k]);
+        constexpr bool in_halves = narrow ? !asks : halves;
+        return Op::map(load_as<T, A, W, in_halves>(q + k * W * sizeof(T)), c[k]);
       }
     };
     const auto load_accumulators = [&](const A* from, int k) {
@@ -785,10 +786,14 @@ struct Columns {
       constexpr int W = ops::vector_bytes / int(sizeof(A));
       using V = Vec<A, W>;
       constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 && !squares ? 2 : 1);
-      for (; j + K * W <= width; j += K * W) {
-        stripe<V, K>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on,
-                     !turns || j < turn ? ahead : beyond);
-      }
+      with_halves(
+          stride != 0, [&]<bool halves>(std::bool_constant<halves>) __attribute__((always_inline)) {
+            for (; j + K * W <= width; j += K * W) {
+              stripe<V, K, Width::whole, false, halves>(in + j * sizeof(T), stride, count, at(j),
+                                                        out + j, plane, go_on,
+                                                        !turns || j < turn ? ahead : beyond);
+            }
+          });
       for (; j + W <= width; j += W) {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, 0);
       }
@@ -859,7 +864,7 @@ struct Columns {
           V x[K];
           ARRAYX_UNROLL
           for (int k = 0; k < K; ++k) {
-            x[k] = Op::map(load_as<T, A, W>(q + k * W * sizeof(T)), V(A(0)));
+            x[k] = Op::map(load_as<T, A, W, !asks>(q + k * W * sizeof(T)), V(A(0)));
             if (!First) x[k] = added<Op, T>(V::load(out + j + k * W), x[k]);
           }
           ARRAYX_UNROLL
@@ -989,7 +994,7 @@ struct Columns {
       for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], y[k]);
     }
   }
-  template <int Step, class V, int K, bool Part = false>
+  template <int Step, class V, int K, bool Part = false, bool halves = false>
   ARRAYX_HD static void few_rows(const char* p, int64_t stride, int64_t first, int64_t n,
                                  const A* center, A* out, bool go_on, int64_t live = 0) {
     constexpr int W = ops::lane_traits<V>::lanes;
@@ -1010,7 +1015,7 @@ struct Columns {
       if constexpr (Part) {
         return Op::map(load_part_as<T, A, W>(q, live), c[k]);
       } else {
-        return Op::map(load_as<T, A, W>(q), c[k]);
+        return Op::map(load_as<T, A, W, halves>(q), c[k]);
       }
     };
     few_lanes<V, K, Step>(load, first, n, x);
@@ -1046,9 +1051,12 @@ struct Columns {
     using V = Vec<A, W>;
     const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
     int64_t j = 0;
-    for (; j + 4 * W <= width; j += 4 * W) {
-      few_rows<Step, V, 4>(in + j * sizeof(T), row_stride, first, n, at(j), out + j, go_on);
-    }
+    with_halves(true, [&]<bool halves>(std::bool_constant<halves>) __attribute__((always_inline)) {
+      for (; j + 4 * W <= width; j += 4 * W) {
+        few_rows<Step, V, 4, false, halves>(in + j * sizeof(T), row_stride, first, n, at(j),
+                                            out + j, go_on);
+      }
+    });
     for (; j + W <= width; j += W) {
       few_rows<Step, V, 1>(in + j * sizeof(T), row_stride, first, n, at(j), out + j, go_on);
     }

@@ -72,10 +72,20 @@ ARRAYX_HD A convert_item(T x) {
   }
 }
 
+// f(whether vectors are read in halves), see reads_in_halves of caches.cpp.
+template <class F>
+ARRAYX_HD void with_halves(bool wanted, F f) {
+  if constexpr (ops::vector_bytes == 64) {
+    if (wanted && reads_in_halves) return f(std::true_type());
+  }
+  f(std::false_type());
+}
+
 // W elements of T at p, as lanes of A.
-template <class T, class A, int W>
+template <class T, class A, int W, bool halves = false>
 ARRAYX_HD Vec<A, W> load_as(const char* p) {
-  return ops::convert<Vec<A, W>>(Vec<T, W>::load(p));
+  using V = Vec<T, W>;
+  return ops::convert<Vec<A, W>>(halves ? V::load_in_halves(p) : V::load(p));
 }
 
 // f(a constant): n, or Most if that is less.

@@ -90,6 +90,19 @@ struct Vec {
     __builtin_memcpy(&r.v, p, sizeof(native));
     return r;
   }
+  // The same with two loads where a register has 64 bytes and the vector is one.
+  static constexpr bool has_halves = sizeof(native) == 64 && vector_bytes == 64;
+  ARRAYX_HD static Vec load_in_halves(const void* p) {
+#if defined(__AVX512BW__)
+    if constexpr (has_halves) {
+      const auto* const halves = static_cast<const __m256i*>(p);
+      __m512i both = _mm512_castsi256_si512(_mm256_loadu_si256(halves));
+      asm("vinserti64x4 $1, %1, %0, %0" : "+v"(both) : "m"(halves[1]));
+      return Vec(__builtin_bit_cast(native, both));
+    }
+#endif
+    return load(p);
+  }
   ARRAYX_HD void store(void* p) const { __builtin_memcpy(p, &v, sizeof(native)); }
   // The first n lanes (n < N); the others are zero.
   ARRAYX_HD static Vec load_first(const void* p, int n) {
