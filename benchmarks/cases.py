@@ -127,6 +127,11 @@ def below(rng: np.random.Generator, operand: Operand) -> np.ndarray:
     return rng.integers(0, int(operand.high), operand.elements)
 
 
+def either(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """Integers in [-high, high): such positions, half of them counted from the end."""
+    return rng.integers(-int(operand.high), int(operand.high), operand.elements)
+
+
 def places(rng: np.random.Generator, operand: Operand) -> np.ndarray:
     """Different integers in [0, high), in no order."""
     return rng.choice(int(operand.high), operand.elements, replace=False)
@@ -145,7 +150,8 @@ def dominant(rng: np.random.Generator, operand: Operand) -> np.ndarray:
 
 
 VALUES: dict[str, Callable[[np.random.Generator, Operand], np.ndarray]] = {
-    make.__name__: make for make in (uniform, spread, few, ascending, below, places, mask, dominant)
+    make.__name__: make
+    for make in (uniform, spread, few, ascending, below, either, places, mask, dominant)
 }
 
 

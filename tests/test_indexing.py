@@ -493,6 +493,40 @@ def test_take(seed):
         same(xp.take(ours(a), ours(indices)), np.take(a, indices))
 
 
+def test_rows_of_any_number_of_bytes_are_picked():
+    draw = Draw(5)
+    for width in range(1, 141):
+        table = draw.values((19, width), "int8")
+        rows, chosen = draw.numpy.integers(-19, 19, 37), draw.numpy.random(19) < 0.5
+        same(xp.take(ours(table), ours(rows), axis=0), table[rows])
+        same(ours(table)[:, ::-1][ours(rows)], table[:, ::-1][rows])
+        same(ours(table)[ours(chosen)], table[chosen])
+
+
+# Where signs begin to change, and where they do no more.
+@pytest.mark.parametrize("changes", [slice(0, 0), slice(None), slice(300, 1000), slice(990, 1010)])
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_indices_of_both_signs(dtype, changes):
+    draw = Draw(6)
+    n = 2000
+    a = draw.values((n,), "float32")
+    key = draw.numpy.integers(0, n, 1501).astype(dtype)
+    key[changes] -= (n * draw.numpy.integers(0, 2, key[changes].size)).astype(dtype)
+    same(ours(a)[ours(key)], a[key])
+    x, expected, value = ours(a.copy()), a.copy(), draw.values(key.shape, "float32")
+    x[ours(key)] = ours(value)
+    expected[key] = value
+    same(x, expected)
+    for place, bad in [(5, n), (700, -n - 1), (1500, n)]:
+        wrong = key.copy()
+        wrong[place] = bad
+        with pytest.raises(IndexError, match=out_of_bounds(bad, 0, n)):
+            finished(ours(a)[ours(wrong)])
+        with pytest.raises(IndexError, match=out_of_bounds(bad, 0, n)):
+            finished(x.__setitem__(ours(wrong), ours(value)))
+        same(x, expected)
+
+
 # Results past the caches, whichever they are: rows that are picked whole, and rows that are all
 # picked from alike, which begin anywhere in a line or with one, and some of one line or less.
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])

@@ -40,8 +40,18 @@ def gathers(scale: Scale) -> Iterator[Case]:
             )
             yield Case("indexing", "x[i]", "x[i]", operands, tier=quick)
     for dtype in FLOATING:
-        for shape in ((side(scale.large),) * 2, (scale.large // 16, 16)):
-            for axis in (0, 1):
+        yield Case(
+            "indexing",
+            "x[i] from either end",
+            "x[i]",
+            {
+                "x": Operand((scale.medium,), dtype),
+                "i": Operand((scale.medium,), "int64", "either", high=scale.medium),
+            },
+        )
+        short_rows = (scale.medium // 4, 3), (scale.medium // 16, 16)
+        for shape in ((side(scale.large),) * 2, (scale.large // 16, 16), *short_rows):
+            for axis in (0, 1)[: 1 if shape in short_rows else 2]:
                 operands = {
                     "x": Operand(shape, dtype),
                     "i": Operand((shape[axis],), "int64", "below", high=shape[axis]),

@@ -267,11 +267,15 @@ void indices_along(std::uint32_t* at, i64 count, i64 first, i64 n, char* to) {
   }
 }
 
-// How far ahead of random accesses their cache lines are fetched, where an array fills more than
-// half of the last cache: nearer, enough of them wait for each other at a time anyway. AMD's
-// processors after Zen 3 wait for as many lines as are asked for.
+// How far ahead of random accesses their cache lines are fetched, and of how large an array: where
+// it is nearer, enough of them wait for each other at a time anyway. AMD's processors after Zen 3
+// wait for as many lines as are asked for, a Zen 4 for more of its last cache, too, than it sees
+// coming: picks of 4 and 8 MiB take two thirds of the time so.
 i64 fetched_picks() {
   return reads_long_pieces_well ? 128 : 64;
+}
+i64 fetched_from() {
+  return reading_asks == Asking::nothing ? 2 * second_cache_bytes() : last_cache_bytes() / 2;
 }
 constexpr i64 fetched_run = 256;  // bytes of one pick; the CPU sees longer ones coming
 
@@ -298,6 +302,46 @@ void copy_run(char* q, const char* p, i64 bytes) {
   std::memcpy(q + bytes - 16, p + bytes - 16, 16);
 }
 
+// The same for `rows` runs from where `source` says, `apart` bytes from one to the next in q: by as
+// many moves of 16 bytes as constants say, which takes half to two thirds of the time.
+template <int most, class All>
+[[gnu::always_inline]] inline void with_moves(i64 moves, const All& all) {
+  if constexpr (most > 1) {
+    if (moves < most) return with_moves<most - 1>(moves, all);
+  }
+  all(std::integral_constant<int, most>());
+}
+template <class Source>
+void copy_picks(char* q, i64 apart, i64 rows, i64 bytes, const Source& source) {
+  constexpr int most = 8;
+  // Moves of `unit` bytes, of which the last one may overlap another.
+  const auto all = [&](auto unit, auto moves) __attribute__((always_inline)) {
+    constexpr i64 step = decltype(unit)::value;
+    for (i64 r = 0; r < rows; ++r) {
+      const char* const from = source(r);
+      char* const to = q + r * apart;
+      ARRAYX_UNROLL_4
+      for (int k = 0; k < decltype(moves)::value - 1; ++k) {
+        std::memcpy(to + k * step, from + k * step, step);
+      }
+      std::memcpy(to + bytes - step, from + bytes - step, step);
+    }
+  };
+  if (bytes > 16 * most) {
+    for (i64 r = 0; r < rows; ++r) copy_run(q + r * apart, source(r), bytes);
+  } else if (bytes >= 16) {
+    with_moves<most>((bytes + 15) / 16, [&](auto moves) __attribute__((always_inline)) {
+      all(std::integral_constant<i64, 16>(), moves);
+    });
+  } else if (bytes >= 8) {
+    all(std::integral_constant<i64, 8>(), std::integral_constant<int, 2>());
+  } else if (bytes >= 4) {
+    all(std::integral_constant<i64, 4>(), std::integral_constant<int, 2>());
+  } else {
+    for (i64 r = 0; r < rows; ++r) std::memcpy(q + r * apart, source(r), bytes);
+  }
+}
+
 // By reference: compilers copy values to the stack in pieces that do not match those they are read
 // in, so that each call would wait until all that has been written before is in memory.
 template <class T>
@@ -305,18 +349,15 @@ void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, const S
                  const Steps& row_steps) {
   constexpr i64 bytes = sizeof(T);
   const Steps step = steps, row = row_steps;
+  if (step.offset == 0 && step.in == bytes && step.out == bytes) {
+    return copy_picks(q, row.out, rows, n * bytes, [&](i64 r) __attribute__((always_inline)) {
+      return p + r * row.in + load<i64>(o + r * row.offset) * bytes;
+    });
+  }
   for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
     if (step.offset == 0) {
       const char* from = p + load<i64>(o) * bytes;
-      if (step.in == bytes && step.out == bytes) {
-        if (n * bytes >= 16) {
-          copy_run(q, from, n * bytes);
-        } else {
-          for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(from + j * bytes));
-        }
-      } else {
-        for (i64 j = 0; j < n; ++j) store(q + j * step.out, load<T>(from + j * step.in));
-      }
+      for (i64 j = 0; j < n; ++j) store(q + j * step.out, load<T>(from + j * step.in));
     } else if (step.offset == 8 && step.in == 0 && step.out == bytes) {
       ARRAYX_UNROLL_4
       for (i64 j = 0; j < n; ++j) store(q + j * bytes, load<T>(p + load<i64>(o + j * 8) * bytes));
@@ -500,44 +541,102 @@ bool offsets_of_run(const char* p, i64 from, i64* to, i64 count, i64 n, i64 stri
   return wrong != 0;
 }
 
-// Asks for what index k picks of items `stride` bytes apart, from p[k] on, `step` bytes from one to
-// the next. Unsigned, and not looked at: a fetch from anywhere does no harm.
-template <class I>
-void fetch_pick(const char* index, i64 k, const char* p, i64 step, i64 stride) {
-  const u64 ahead = static_cast<u64>(load<I>(index + k * i64(sizeof(I))));
+// Asks for what index k picks of n items `stride` bytes apart, from p[k] on, `step` bytes from one
+// to the next; if `guessed`, as if it were not negative. Unsigned, and not looked at: a fetch from
+// anywhere does no harm.
+template <bool guessed, class I>
+void fetch_pick(const char* index, i64 k, const char* p, i64 step, i64 n, i64 stride) {
+  const I value = load<I>(index + k * i64(sizeof(I)));
+  const u64 ahead = guessed ? static_cast<u64>(value) : normalised(value, n);
   const u64 place = static_cast<u64>(k * step) + ahead * static_cast<u64>(stride);
   __builtin_prefetch(reinterpret_cast<const char*>(reinterpret_cast<u64>(p) + place), 0, 2);
 }
 
+// Whether index j, read as unsigned, is far from index k: items `stride` bytes apart that a near
+// cache does not hold together.
+template <class I>
+bool far_apart(const char* index, i64 j, i64 k, i64 stride) {
+  constexpr u64 near = 1 << 16;
+  const u64 a = static_cast<u64>(load<I>(index + j * i64(sizeof(I)))) * static_cast<u64>(stride);
+  const u64 b = static_cast<u64>(load<I>(index + k * i64(sizeof(I)))) * static_cast<u64>(stride);
+  return a - b + near > 2 * near;
+}
+
+// guess(j), which returns whether the index is negative or out of bounds, or compute(j) for each of
+// `count` contiguous indices. That none is, is mostly guessed rightly and costs half of what
+// computing it does; wrongly, four times as much. So all is computed after a block of which neither
+// few nor nearly all were, each block once check(first, end) has allowed it. What is picked soon,
+// by an index of items `stride` bytes apart, fetch asks for if `fetches`, unless it lies together.
+template <class I, class Fetch, class Guess, class Check, class Compute>
+[[gnu::always_inline]] inline void by_guesses(const char* index, i64 count, i64 stride,
+                                              bool fetches, const Fetch& fetch, const Guess& guess,
+                                              const Check& check, const Compute& compute) {
+  constexpr i64 block = 256, few = block / 16;
+  const i64 far = fetched_picks();
+  bool guesses = true;
+  for (i64 j = 0; j < count;) {
+    const i64 end = std::min(j + block, count), asked = std::min(end, count - far);
+    const bool fetched =
+        fetches && j < asked && far_apart<I>(index, j + far, asked - 1 + far, stride);
+    const auto run = [&](const auto& pick, auto guessed) __attribute__((always_inline)) {
+      if (fetched) {
+        for (; j < asked; ++j) {
+          fetch(j + far, guessed);
+          pick(j);
+        }
+      }
+      ARRAYX_UNROLL_4
+      for (; j < end; ++j) pick(j);
+    };
+    if (guesses) {
+      i64 outside = 0;
+      run([&](i64 k) __attribute__((always_inline)) { outside += guess(k); }, std::true_type());
+      guesses = outside <= few || outside >= block - few;
+    } else if (check(j, end)) {
+      run(compute, std::false_type());
+    } else {
+      j = end;
+    }
+  }
+}
+
 // q[j] = the item at p[j], `step` bytes apart, plus its index times `stride` bytes, for contiguous
-// indices and q. An index out of bounds counts as 0; true if there is one.
+// indices and q. True if an index is out of bounds; what it picks is anything then.
 template <class T, class I>
 [[gnu::always_inline]] inline bool pick_run(const char* index, const char* p, i64 step, char* q,
                                             i64 count, i64 n, i64 stride, bool fetches) {
   bool wrong = false;
-  // Branches: that an index is neither negative nor out of bounds is guessed rightly and costs
-  // half of what computing it does.
-  const auto pick = [&](i64 j) {
-    const I value = load<I>(index + j * i64(sizeof(I)));
-    u64 i = static_cast<u64>(value);
-    if (i >= static_cast<u64>(n)) [[unlikely]] {
-      i = normalised(value, n);
-      if (i >= static_cast<u64>(n)) {
-        wrong = true;
-        i = 0;
-      }
-    }
+  const BoundsKernel any_out_of_bounds = kernels().any_out_of_bounds[static_cast<int>(dtype_of<I>)];
+  const auto pick = [&](i64 j, u64 i) __attribute__((always_inline)) {
     store(q + j * i64(sizeof(T)), load<T>(p + j * step + static_cast<i64>(i) * stride));
   };
-  i64 j = 0;
-  if (fetches) {
-    for (const i64 far = fetched_picks(); j + far < count; ++j) {
-      fetch_pick<I>(index, j + far, p, step, stride);
-      pick(j);
+  const auto fetch = [&](i64 j, auto guessed) __attribute__((always_inline)) {
+    fetch_pick<decltype(guessed)::value, I>(index, j, p, step, n, stride);
+  };
+  const auto guess = [&](i64 j) __attribute__((always_inline)) {
+    const I value = load<I>(index + j * i64(sizeof(I)));
+    const u64 i = static_cast<u64>(value);
+    if (i < static_cast<u64>(n)) [[likely]] {
+      pick(j, i);
+      return false;
     }
-  }
-  ARRAYX_UNROLL_4
-  for (; j < count; ++j) pick(j);
+    const u64 counted = normalised(value, n);
+    if (counted < static_cast<u64>(n)) {
+      pick(j, counted);
+    } else {
+      wrong = true;
+    }
+    return true;
+  };
+  const auto check = [&](i64 first, i64 end) {
+    const bool outside = any_out_of_bounds(index + first * i64(sizeof(I)), end - first, n);
+    wrong |= outside;
+    return !outside;
+  };
+  const auto compute = [&](i64 j) __attribute__((always_inline)) {
+    pick(j, normalised(load<I>(index + j * i64(sizeof(I))), n));
+  };
+  by_guesses<I>(index, count, stride, fetches, fetch, guess, check, compute);
   return wrong;
 }
 
@@ -549,13 +648,7 @@ void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 st
   T only{};
   if constexpr (one_item) only = load<T>(p);  // of none there is nothing to read
   T spare;
-  const auto put = [&](i64 j) {
-    const I value = load<I>(index + j * i64(sizeof(I)));
-    u64 i = static_cast<u64>(value);
-    if (i >= static_cast<u64>(n)) [[unlikely]] {  // guessed, as in pick_run
-      i = normalised(value, n);
-      if (i >= static_cast<u64>(n)) return;
-    }
+  const auto put = [&](i64 j, u64 i) __attribute__((always_inline)) {
     const i64 place = static_cast<i64>(i) * stride;
     char* to = q + place;
     if constexpr (divided) {  // no branch: whose turn it is cannot be guessed
@@ -570,15 +663,26 @@ void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 st
       store(to, load<T>(p + j * i64(sizeof(T))));
     }
   };
-  i64 j = 0;
-  if (fetches) {
-    for (const i64 far = fetched_picks(); j + far < count; ++j) {
-      fetch_pick<I>(index, j + far, q, 0, stride);
-      put(j);
+  const auto fetch = [&](i64 j, auto guessed) __attribute__((always_inline)) {
+    fetch_pick<decltype(guessed)::value, I>(index, j, q, 0, n, stride);
+  };
+  const auto guess = [&](i64 j) __attribute__((always_inline)) {
+    const I value = load<I>(index + j * i64(sizeof(I)));
+    const u64 i = static_cast<u64>(value);
+    if (i < static_cast<u64>(n)) [[likely]] {
+      put(j, i);
+      return false;
     }
-  }
-  ARRAYX_UNROLL_4
-  for (; j < count; ++j) put(j);
+    const u64 counted = normalised(value, n);
+    if (counted < static_cast<u64>(n)) put(j, counted);
+    return true;
+  };
+  const auto check = [](i64, i64) { return true; };  // all have been found to be
+  const auto compute = [&](i64 j) __attribute__((always_inline)) {
+    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
+    if (i < static_cast<u64>(n)) put(j, i);
+  };
+  by_guesses<I>(index, count, stride, fetches, fetch, guess, check, compute);
 }
 
 // The first index in row-major order that is out of bounds, where there is one.
@@ -722,7 +826,7 @@ std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, i64
       dispatch_item(itemsize(out.dtype), [&](auto item) {
         using T = decltype(item);
         constexpr i64 bytes = sizeof(T);
-        const bool fetches = n * std::abs(stride) * bytes >= last_cache_bytes() / 2;
+        const bool fetches = n * std::abs(stride) * bytes >= fetched_from();
         // Each thread places all, so that only cache misses are shared: that pays late.
         scatter_by_parts(count * bytes / 16, [&](auto divided, Part part) {
           const auto put =
@@ -850,7 +954,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         for (int d = 0; d < plan.ndim(); ++d) {
           reach += (plan.size[d] - 1) * detail::magnitude(plan.stride[1][d]);
         }
-        const bool fetches = reach * bytes >= last_cache_bytes() / 2;
+        const bool fetches = reach * bytes >= (run ? last_cache_bytes() / 2 : fetched_from());
         // A row of which most lines are picked, in no order, is fetched in order.
         const i64 fetched_row = fetches && stride == 1 && n * bytes >= 1024 &&
                                         n * bytes <= std::min(cut.length, i64{512}) * 64
