@@ -93,6 +93,13 @@ def cases(scale: Scale) -> Iterator[Case]:
                 writes=int(writes * size),
                 tier=USUAL if dtype in ("float32", "complex128", "int8") else FULL,
             )
+    yield Case(
+        "copies",
+        "copy of x[:, 1:-1, :3]",
+        "xp.reshape(v, (-1,))",
+        {"x": Operand((scale.medium // 64, 4, 16), "float32")},
+        views={"v": "x[:, 1:-1, :3]"},
+    )
     for n in (64, 256, 1024):
         if n * n <= scale.large:
             for dtype in WIDTHS:

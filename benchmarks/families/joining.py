@@ -56,6 +56,13 @@ def cases(scale: Scale) -> Iterator[Case]:
             {"x": Operand((scale.medium,), dtype)},
             spelled=torch("xp.repeat_interleave(x, 3)"),
         )
+        yield Case(
+            "joining",
+            "repeat(x, 2, axis=0)",
+            "xp.repeat(x, 2, axis=0)",
+            {"x": Operand((scale.medium // 4, 3), dtype)},
+            spelled=torch("xp.repeat_interleave(x, 2, 0)"),
+        )
         pieces = ", ".join(["x", "y"] * 64)
         yield Case(
             "joining",

@@ -230,6 +230,13 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
       nearest = s;
     }
   }
+  // Many short rows go to the kernel at a time, whichever dimension has them.
+  constexpr std::int64_t few = 8, short_bytes = 128;
+  if (row == n - 2 && sizes[axes[row]] < few && sizes[inner] * itemsize <= short_bytes) {
+    for (int i = 0; i < n - 2; ++i) {
+      if (sizes[axes[i]] > 4 * sizes[axes[row]]) row = i;
+    }
+  }
   const int r = axes[row];
   for (int i = row; i + 2 < n; ++i) axes[i] = axes[i + 1];
   n -= 2;
