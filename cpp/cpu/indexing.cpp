@@ -302,8 +302,7 @@ void copy_run(char* q, const char* p, i64 bytes) {
   std::memcpy(q + bytes - 16, p + bytes - 16, 16);
 }
 
-// The same for `rows` runs from where `source` says, `apart` bytes from one to the next in q: by as
-// many moves of 16 bytes as constants say, which takes half to two thirds of the time.
+// all(moves as a constant), which are at most so many.
 template <int most, class All>
 [[gnu::always_inline]] inline void with_moves(i64 moves, const All& all) {
   if constexpr (most > 1) {
@@ -311,17 +310,19 @@ template <int most, class All>
   }
   all(std::integral_constant<int, most>());
 }
+// Runs from where source(r) says, `apart` bytes from one to the next in q: by as many moves of 16
+// bytes as constants say, which takes half to two thirds of the time.
 template <class Source>
 void copy_picks(char* q, i64 apart, i64 rows, i64 bytes, const Source& source) {
   constexpr int most = 8;
   // Moves of `unit` bytes, of which the last one may overlap another.
   const auto all = [&](auto unit, auto moves) __attribute__((always_inline)) {
-    constexpr i64 step = decltype(unit)::value;
+    constexpr i64 step = decltype(unit)::value, whole = decltype(moves)::value - 1;
     for (i64 r = 0; r < rows; ++r) {
       const char* const from = source(r);
       char* const to = q + r * apart;
       ARRAYX_UNROLL_4
-      for (int k = 0; k < decltype(moves)::value - 1; ++k) {
+      for (i64 k = 0; k < whole; ++k) {
         std::memcpy(to + k * step, from + k * step, step);
       }
       std::memcpy(to + bytes - step, from + bytes - step, step);
@@ -337,8 +338,10 @@ void copy_picks(char* q, i64 apart, i64 rows, i64 bytes, const Source& source) {
     all(std::integral_constant<i64, 8>(), std::integral_constant<int, 2>());
   } else if (bytes >= 4) {
     all(std::integral_constant<i64, 4>(), std::integral_constant<int, 2>());
+  } else if (bytes >= 2) {
+    all(std::integral_constant<i64, 2>(), std::integral_constant<int, 2>());
   } else {
-    for (i64 r = 0; r < rows; ++r) std::memcpy(q + r * apart, source(r), bytes);
+    all(std::integral_constant<i64, 1>(), std::integral_constant<int, 1>());
   }
 }
 
@@ -565,12 +568,12 @@ bool far_apart(const char* index, i64 j, i64 k, i64 stride) {
 // guess(j), which returns whether the index is negative or out of bounds, or compute(j) for each of
 // `count` contiguous indices. That none is, is mostly guessed rightly and costs half of what
 // computing it does; wrongly, four times as much. So all is computed after a block of which neither
-// few nor nearly all were, each block once check(first, end) has allowed it. What is picked soon,
-// by an index of items `stride` bytes apart, fetch asks for if `fetches`, unless it lies together.
-template <class I, class Fetch, class Guess, class Check, class Compute>
+// few nor nearly all were. What is picked soon, by an index of items `stride` bytes apart, fetch
+// asks for if `fetches`, unless it lies together.
+template <class I, class Fetch, class Guess, class Compute>
 [[gnu::always_inline]] inline void by_guesses(const char* index, i64 count, i64 stride,
                                               bool fetches, const Fetch& fetch, const Guess& guess,
-                                              const Check& check, const Compute& compute) {
+                                              const Compute& compute) {
   constexpr i64 block = 256, few = block / 16;
   const i64 far = fetched_picks();
   bool guesses = true;
@@ -592,10 +595,8 @@ template <class I, class Fetch, class Guess, class Check, class Compute>
       i64 outside = 0;
       run([&](i64 k) __attribute__((always_inline)) { outside += guess(k); }, std::true_type());
       guesses = outside <= few || outside >= block - few;
-    } else if (check(j, end)) {
-      run(compute, std::false_type());
     } else {
-      j = end;
+      run(compute, std::false_type());
     }
   }
 }
@@ -606,7 +607,6 @@ template <class T, class I>
 [[gnu::always_inline]] inline bool pick_run(const char* index, const char* p, i64 step, char* q,
                                             i64 count, i64 n, i64 stride, bool fetches) {
   bool wrong = false;
-  const BoundsKernel any_out_of_bounds = kernels().any_out_of_bounds[static_cast<int>(dtype_of<I>)];
   const auto pick = [&](i64 j, u64 i) __attribute__((always_inline)) {
     store(q + j * i64(sizeof(T)), load<T>(p + j * step + static_cast<i64>(i) * stride));
   };
@@ -628,15 +628,15 @@ template <class T, class I>
     }
     return true;
   };
-  const auto check = [&](i64 first, i64 end) {
-    const bool outside = any_out_of_bounds(index + first * i64(sizeof(I)), end - first, n);
-    wrong |= outside;
-    return !outside;
-  };
   const auto compute = [&](i64 j) __attribute__((always_inline)) {
-    pick(j, normalised(load<I>(index + j * i64(sizeof(I))), n));
+    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
+    if (i < static_cast<u64>(n)) [[likely]] {
+      pick(j, i);
+    } else {
+      wrong = true;
+    }
   };
-  by_guesses<I>(index, count, stride, fetches, fetch, guess, check, compute);
+  by_guesses<I>(index, count, stride, fetches, fetch, guess, compute);
   return wrong;
 }
 
@@ -677,12 +677,11 @@ void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 st
     if (counted < static_cast<u64>(n)) put(j, counted);
     return true;
   };
-  const auto check = [](i64, i64) { return true; };  // all have been found to be
   const auto compute = [&](i64 j) __attribute__((always_inline)) {
     const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
     if (i < static_cast<u64>(n)) put(j, i);
   };
-  by_guesses<I>(index, count, stride, fetches, fetch, guess, check, compute);
+  by_guesses<I>(index, count, stride, fetches, fetch, guess, compute);
 }
 
 // The first index in row-major order that is out of bounds, where there is one.

@@ -488,16 +488,17 @@ void kernel(const void* const* in, void* out, std::int64_t n) {
   constexpr int together = Light ? several<T> : 1;
   if constexpr (is_by_parts<F, T>) {
     using Parts = typename by_parts<F>::type;
-    return kernel<Parts, typename part<T>::type, Arity, Light, Halves>(in, out, 2 * n);
+    kernel<Parts, typename part<T>::type, Arity, Light, Halves>(in, out, 2 * n);
+  } else {
+    if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<typename part<T>::type>) {
+      if (short_powers<T>(in, out, n)) return;
+    }
+    constexpr bool remainder = ops::same_type_v<F, ops::Remainder>;
+    if constexpr ((remainder || ops::same_type_v<F, ops::FloorDivide>) && !ops::is_float_v<T>) {
+      if (divides_by_one<T, remainder>(in, out, n)) return;
+    }
+    loop_of<together, false, Halves, F, T, Arity, lanes>(in, out, n, {});
   }
-  if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<typename part<T>::type>) {
-    if (short_powers<T>(in, out, n)) return;
-  }
-  constexpr bool remainder = ops::same_type_v<F, ops::Remainder>;
-  if constexpr ((remainder || ops::same_type_v<F, ops::FloorDivide>) && !ops::is_float_v<T>) {
-    if (divides_by_one<T, remainder>(in, out, n)) return;
-  }
-  loop_of<together, false, Halves, F, T, Arity, lanes>(in, out, n, {});
 }
 
 // The same past the caches.
@@ -506,9 +507,10 @@ void streaming_kernel(const void* const* in, void* out, std::int64_t n, Asked as
   constexpr int lanes = vector_lanes<F, typename part<T>::type>;
   if constexpr (is_by_parts<F, T>) {
     using Parts = typename by_parts<F>::type;
-    return streaming_kernel<Parts, typename part<T>::type, Arity, Halves>(in, out, 2 * n, asked);
+    streaming_kernel<Parts, typename part<T>::type, Arity, Halves>(in, out, 2 * n, asked);
+  } else {
+    loop_of<several<T>, true, Halves, F, T, Arity, lanes>(in, out, n, asked);
   }
-  loop_of<several<T>, true, Halves, F, T, Arity, lanes>(in, out, n, asked);
 }
 // Whether there is such a kernel: whether vectors of results are large enough for such stores.
 template <class V>
