@@ -567,9 +567,9 @@ bool far_apart(const char* index, i64 j, i64 k, i64 stride) {
 
 // guess(j), which returns whether the index is negative or out of bounds, or compute(j) for each of
 // `count` contiguous indices. That none is, is mostly guessed rightly and costs half of what
-// computing it does; wrongly, four times as much. So all is computed after a block of which neither
-// few nor nearly all were. What is picked soon, by an index of items `stride` bytes apart, fetch
-// asks for if `fetches`, unless it lies together.
+// computing it does; wrongly, four times as much, and what is asked for then lies elsewhere. So all
+// is computed after a block of which more than a few were. What is picked soon, by an index of
+// items `stride` bytes apart, fetch asks for if `fetches`, unless it lies together.
 template <class I, class Fetch, class Guess, class Compute>
 [[gnu::always_inline]] inline void by_guesses(const char* index, i64 count, i64 stride,
                                               bool fetches, const Fetch& fetch, const Guess& guess,
@@ -594,7 +594,7 @@ template <class I, class Fetch, class Guess, class Compute>
     if (guesses) {
       i64 outside = 0;
       run([&](i64 k) __attribute__((always_inline)) { outside += guess(k); }, std::true_type());
-      guesses = outside <= few || outside >= block - few;
+      guesses = outside <= few;
     } else {
       run(compute, std::false_type());
     }
