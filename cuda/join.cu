@@ -174,6 +174,47 @@ bool join_by_rows(std::span<const Operand> parts, int axis, const Operand& out) 
   return true;
 }
 
+// ---- many parts that take turns -----------------------------------------------------------------
+
+// By way of a copy in which the parts follow each other, and which is transposed then. False where
+// they are few or of several lengths, where the cache holds the sectors until others have filled
+// them, or where memory may not have room.
+bool join_across(std::span<const Operand> parts, int axis, const Operand& out) {
+  constexpr std::size_t least_parts = 5;
+  const Layout& part = *parts[0].layout;
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const auto bytes = static_cast<std::size_t>(out.layout->size * itemsize(out.dtype));
+  if (parts.size() < least_parts || bytes < properties().l2_bytes ||
+      bytes > properties().memory_bytes / 16 ||
+      !std::all_of(parts.begin(), parts.end(),
+                   [&](const Operand& other) { return other.layout->shape == part.shape; })) {
+    return false;
+  }
+  Dims shape = part.shape;
+  shape.insert(0, count);
+  const Array all = scratch_array(out.dtype, shape);
+  Layout one = Layout::contiguous(part.shape);
+  Operand place = all;
+  place.layout = &one;
+  for (const Operand& each : parts) {
+    copy(each, place);
+    place.data += one.size * itemsize(out.dtype);
+  }
+  // The part that an element is from stands before its place along the axis.
+  Dims order(shape.size());
+  for (int d = 0; d < order.size(); ++d) order[d] = d == axis ? 0 : d < axis ? d + 1 : d;
+  const Layout from = permute(all.layout, order);
+  Layout to = *out.layout;
+  to.shape.insert(axis, count);
+  to.shape[axis + 1] = part.shape[axis];
+  to.strides.insert(axis, to.strides[axis] * part.shape[axis]);
+  Operand source = all, target = out;
+  source.layout = &from;
+  target.layout = &to;
+  copy(source, target);
+  return true;
+}
+
 }  // namespace
 
 void join(std::span<const Operand> parts, int axis, const Operand& out) {
@@ -191,7 +232,9 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
                  part.layout->shape[axis] == parts[0].layout->shape[axis];
   }
   if (!take_turns) {
-    if (join_by_rows(parts, axis, out)) return;
+    if ((item < sector_bytes && join_across(parts, axis, out)) || join_by_rows(parts, axis, out)) {
+      return;
+    }
     return for_each_part(parts, axis, out,
                          [](const Operand& part, const Operand& place) { copy(part, place); });
   }

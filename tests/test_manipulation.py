@@ -213,6 +213,33 @@ def test_joined_dtypes():
         xp.concat([xp.zeros(1, dtype=xp.uint64), xp.zeros(1, dtype=xp.int8)])
 
 
+def test_repeat_by_many_counts_and_to_many_elements():
+    draw = np.random.default_rng(1)
+    a = draw.normal(size=(3000, 3)).astype("float32")
+    few, many = np.array([9000, 0, 7001]), draw.integers(0, 4, 3000)
+    for counts in (many, many.astype("uint8"), many * 0, np.repeat(many, 2)[::2]):
+        same(xp.repeat(xp.asarray(a), xp.asarray(counts), axis=0), np.repeat(a, counts, axis=0))
+    same(xp.repeat(xp.asarray(a), xp.asarray(few), axis=1), np.repeat(a, few, axis=1))
+    for wrong, words in ((-1, "at least 0"), (2**62, r"2\*\*63")):
+        counts = np.full(3000, max(wrong, 0))
+        counts[7] = wrong
+        with pytest.raises(ValueError, match=words):
+            xp.repeat(xp.asarray(a), xp.asarray(counts), axis=0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float64"])
+def test_many_parts_that_take_turns(dtype):
+    n = 64_000_000 // (7 * np.dtype(dtype).itemsize) + 400_000
+    parts = [np.arange(i, i + n).astype(dtype) for i in range(7)]
+    x = [xp.asarray(part) for part in parts]
+    result = xp.stack(x, axis=1)
+    for i, part in enumerate(parts):
+        same(result[:, i], part)
+    pairs = xp.concat([xp.reshape(part[: n // 2 * 2], (-1, 2)) for part in x], axis=1)
+    for i, part in enumerate(parts):
+        same(pairs[:, 2 * i : 2 * i + 2], part[: n // 2 * 2].reshape(-1, 2))
+
+
 @given(layouts(), st.data())
 def test_repeat(pair, data):
     x, a = pair

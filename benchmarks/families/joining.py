@@ -76,6 +76,23 @@ def cases(scale: Scale) -> Iterator[Case]:
             f"xp.stack(({pieces}), axis=1)",
             {"x": Operand((1000,), dtype), "y": Operand((1000,), dtype, high=1.6)},
         )
+        part = scale.large // 16
+        yield Case(
+            "joining",
+            "stack of 16, axis=-1",
+            f"xp.stack(({', '.join(['x', 'y'] * 8)}), axis=-1)",
+            {"x": Operand((part,), dtype), "y": Operand((part,), dtype, high=1.6)},
+        )
+        yield Case(
+            "joining",
+            "repeat(x, n), counts",
+            "xp.repeat(x, n)",
+            {
+                "x": Operand((scale.medium,), dtype),
+                "n": Operand((scale.medium,), "int64", "below", high=5),
+            },
+            spelled=torch("xp.repeat_interleave(x, n)"),
+        )
         yield Case(
             "joining",
             "unstack",

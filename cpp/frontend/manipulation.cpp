@@ -2,7 +2,10 @@
 // copies from views of the input to views of the output.
 #include "manipulation.hpp"
 
+#include "creation.hpp"
 #include "indexing.hpp"
+#include "searching.hpp"
+#include "statistical.hpp"
 
 namespace arrayx {
 
@@ -326,6 +329,28 @@ Array repeat(const Array& x, std::int64_t repeats, std::optional<std::int64_t> a
   return repeat_evenly(x, repeats, normalize_axis(*axis, x.ndim()));
 }
 
+namespace {
+
+// What many counts on another device add up to, of which only this comes to the host. Nothing where
+// one is negative, or they may add up to more than an int64 holds.
+std::optional<std::int64_t> sum_of_counts(const Array& counts) {
+  const Array told[] = {min(counts, {}, false), max(counts, {}, false), sum(counts, {}, {}, false)};
+  const Array on_host = astype(stack(told, 0), DType::int64, false, Device{});
+  const std::int64_t* const known = on_host.data_as<std::int64_t>();
+  std::int64_t bound;
+  if (known[0] < 0 || __builtin_mul_overflow(known[1], counts.size(), &bound)) return std::nullopt;
+  return known[2];
+}
+
+// Which element each one of the result repeats, where the counts are.
+Array positions_of_repeats(const Array& counts, std::int64_t total) {
+  const auto integer = [](std::int64_t i) { return Scalar{Kind::signed_, i, {}}; };
+  const Array places = arange(integer(0), integer(total), integer(1), index_dtype, counts.device());
+  return searchsorted(cumulative_sum(counts, {}, {}, false), places, true, {});
+}
+
+}  // namespace
+
 Array repeat(const Array& x, const Array& repeats, std::optional<std::int64_t> axis) {
   check_same_device(x, repeats);
   if (!is_integer(repeats.dtype)) {
@@ -338,7 +363,16 @@ Array repeat(const Array& x, const Array& repeats, std::optional<std::int64_t> a
     value_error("repeat: repeats must have shape (", n,
                 ",) or (1,), one count for each element; not ", repeats.shape());
   }
-  const Array counts = astype(repeats, DType::int64, false, Device{});
+  // What few counts say, and the positions of few elements, are found sooner on the host.
+  constexpr std::int64_t few_counts = 1024, few_elements = 4096;
+  const Array counts_there = astype(repeats, DType::int64, false);
+  const bool on_host = x.device().type == DeviceType::cpu;
+  if (!on_host && repeats.size() > few_counts) {
+    if (const auto sum = sum_of_counts(counts_there)) {
+      return take(in, positions_of_repeats(counts_there, *sum), along);
+    }
+  }
+  const Array counts = astype(counts_there, DType::int64, false, Device{});
   const std::int64_t stride = counts.ndim() == 1 ? counts.strides()[0] : 0;
   const std::int64_t* count = counts.data_as<std::int64_t>();
   const auto check = [](std::int64_t times) {
@@ -356,6 +390,9 @@ Array repeat(const Array& x, const Array& repeats, std::optional<std::int64_t> a
     if (__builtin_add_overflow(total, times, &total)) {
       value_error("repeat: the counts add up to more than 2**63 - 1");
     }
+  }
+  if (!on_host && total > few_elements) {
+    return take(in, positions_of_repeats(counts_there, total), along);
   }
   const Array positions = empty(Dims{total}, index_dtype, Device{});
   std::int64_t* position = positions.data_as<std::int64_t>();
