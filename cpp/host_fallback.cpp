@@ -294,7 +294,22 @@ void HostFallback::matmul(const Operand& a, const Operand& b, const Operand& out
   ARRAYX_READ(x, a);
   ARRAYX_READ(y, b);
   ARRAYX_WRITE(result, out);
-  host_.matmul(x, y, result);
+  if (const DType wide = compute_dtype(out.dtype); wide == out.dtype) {
+    host_.matmul(x, y, result);
+  } else {  // the host's engine takes what it computes in
+    const auto wide_array = [&](const Operand& like) {
+      Array array;
+      array.dtype = wide;
+      array.layout = Layout::contiguous(like.layout->shape);
+      array.storage = host_.allocate(array.nbytes());
+      return array;
+    };
+    const Array left = wide_array(a), right = wide_array(b), product = wide_array(out);
+    host_.copy(x, left);
+    host_.copy(y, right);
+    host_.matmul(left, right, product);
+    host_.copy(product, result);
+  }
   result.deliver();
 }
 

@@ -11,7 +11,8 @@ namespace arrayx::cuda {
 Cublas::Cublas() {
   void* const library = open_library("libcublas.so.13", {"libcublasLt.so.13"});
   if (!find(library, "cublasCreate_v2", create) ||
-      !find(library, "cublasSetStream_v2", set_stream)) {
+      !find(library, "cublasSetStream_v2", set_stream) ||
+      !find(library, "cublasSetMathMode", set_math_mode)) {
     return;
   }
   find(library, "cublasGemmStridedBatchedEx_64", gemm);
@@ -32,6 +33,9 @@ Cublas::Handle Cublas::handle() {
   if (!h) {
     if (create(&h) != 0) raise(ErrorKind::runtime, "cuBLAS could not be started");
     if (set_stream(h, stream()) != 0) raise(ErrorKind::runtime, "cuBLAS refused the stream");
+    if (set_math_mode(h, sums_as_computed) != 0) {
+      raise(ErrorKind::runtime, "cuBLAS refused to add up in the precision of products");
+    }
   }
   return h;
 }

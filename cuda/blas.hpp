@@ -14,10 +14,12 @@ namespace arrayx::cuda {
 struct Cublas {
   using Handle = void*;
   static constexpr int op_none = 0, op_transpose = 1;
+  static constexpr int sums_as_computed = 16;  // a math mode: halves are not added up as halves
   static constexpr int left = 0, lower = 0, upper = 1, any_diagonal = 0, unit_diagonal = 1;
 
   int (*create)(Handle*) = nullptr;
   int (*set_stream)(Handle, cudaStream_t) = nullptr;
+  int (*set_math_mode)(Handle, int) = nullptr;
   int (*gemm)(Handle, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*,
               cudaDataType_t, std::int64_t, long long, const void*, cudaDataType_t, std::int64_t,
               long long, const void*, void*, cudaDataType_t, std::int64_t, long long, std::int64_t,

@@ -25,6 +25,8 @@ bool find(void* library, const char* name, F*& function) {
 // What these libraries call a floating dtype.
 inline cudaDataType_t data_type(DType d) {
   switch (d) {
+    case DType::float16:
+      return CUDA_R_16F;
     case DType::float32:
       return CUDA_R_32F;
     case DType::float64:

@@ -434,7 +434,7 @@ bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_st
 bool multiply_cublas(DType d, const Product& p, std::int64_t batches) {
   Cublas& library = cublas();
   const cudaDataType_t type = data_type(d);
-  const bool single = real_dtype(d) == DType::float32;
+  const bool single = compute_dtype(real_dtype(d)) == DType::float32;
   alignas(16) double one[2] = {1, 0}, zero[2] = {0, 0};
   alignas(16) float one_f[2] = {1, 0}, zero_f[2] = {0, 0};
   // cuBLAS is column-major: out' = b' a'.
@@ -487,19 +487,22 @@ Array contiguous_copy(const Operand& a) {
   return packed;
 }
 
+// … of what kernels compute in another dtype, or where elements are not aligned.
+void multiply_copies(const Operand& a, const Operand& b, const Operand& out) {
+  const DType wide = compute_dtype(out.dtype);
+  const Array result = scratch_array(wide, out.layout->shape);
+  const Array left = scratch_array(wide, a.layout->shape);
+  const Array right = scratch_array(wide, b.layout->shape);
+  copy(a, left);
+  copy(b, right);
+  matmul(left, right, result);
+  copy(result, out);
+}
+
 }  // namespace
 
 void matmul(const Operand& a, const Operand& b, const Operand& out) {
   if (out.layout->size == 0) return;
-  if (compute_dtype(out.dtype) != out.dtype || !has_aligned_elements(out)) {
-    const DType wide = compute_dtype(out.dtype);
-    const Array result = scratch_array(wide, out.layout->shape);
-    Array left = scratch_array(wide, a.layout->shape), right = scratch_array(wide, b.layout->shape);
-    copy(a, left);
-    copy(b, right);
-    matmul(left, right, result);
-    return copy(result, out);
-  }
   const int n = out.layout->ndim();
   Product p;
   p.m = out.layout->shape[n - 2];
@@ -516,8 +519,13 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
   const bool as_dots = !as_small && (largest <= most_in_order || (p.m == 1 && p.n == 1));
   const bool by_cublas =
       !as_small && !as_dots && is_floating(out.dtype) && cublas().gemm != nullptr;
-  const bool by_vector = by_cublas && std::min(p.m, p.n) == 1 && out.layout->size == p.m * p.n &&
-                         cublas().gemv[0] != nullptr;
+  // cuBLAS reads halves and adds up float32; what is smaller is float32's.
+  const bool of_halves = by_cublas && out.dtype == DType::float16;
+  if ((compute_dtype(out.dtype) != out.dtype && !of_halves) || !has_aligned_elements(out)) {
+    return multiply_copies(a, b, out);
+  }
+  const bool by_vector = by_cublas && !of_halves && std::min(p.m, p.n) == 1 &&
+                         out.layout->size == p.m * p.n && cublas().gemv[0] != nullptr;
   const auto prepare = [&](Operand& x, Array& holder, std::int64_t rows, std::int64_t columns) {
     const std::int64_t row = x.layout->strides[n - 2], column = x.layout->strides[n - 1];
     const auto is_readable = [&] {
@@ -575,11 +583,13 @@ void matmul(const Operand& a, const Operand& b, const Operand& out) {
     p.a = left.data + place[0] * size;
     p.b = right.data + place[1] * size;
     p.out = out.data + place[2] * size;
-    if (inner == 1 && multiply_few(out.dtype, p)) continue;
+    if (inner == 1 && !of_halves && multiply_few(out.dtype, p)) continue;
     const bool is_done = by_vector   ? multiply_vector(out.dtype, p)
                          : by_cublas ? multiply_cublas(out.dtype, p, inner)
                                      : false;
-    if (!is_done) multiply_tiled(out.dtype, p, inner);
+    if (is_done) continue;
+    if (of_halves) return multiply_copies(a, b, out);
+    multiply_tiled(out.dtype, p, inner);
   }
 }
 

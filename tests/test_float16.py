@@ -420,6 +420,21 @@ def test_moving_keeps_every_bit():
 # ---- products, norms and transforms -----------------------------------------------------------------
 
 
+@pytest.mark.parametrize("shape", [(100, 300, 70), (1, 400, 600), (33, 4000, 2), (65, 35, 129)])
+def test_larger_products_add_up_more_than_halves(shape):
+    m, k, n = shape
+    draw = np.random.default_rng(m)
+    a, b = half_of(draw.standard_normal((3, m, k))), half_of(draw.standard_normal((k, n)))
+    exact = a.astype("f8") @ b.astype("f8")
+    bound = 0.51 * np.spacing(np.abs(half_of(exact))).astype("f8") + 2e-6 * k
+    columns = xp.matrix_transpose(ours(np.ascontiguousarray(a.swapaxes(1, 2))))
+    apart = ours(np.repeat(b, 2, axis=1))[:, ::2]
+    for x, y in ((ours(a), ours(b)), (columns, ours(b)), (ours(a), apart)):
+        got = xp.matmul(x, y)
+        assert got.dtype == half
+        assert np.all(np.abs(np.asarray(got).astype("f8") - exact) <= bound)
+
+
 def test_products_are_rounded_once():
     draw = np.random.default_rng(5)
     a, b = half_of(draw.standard_normal((2, 5, 40))), half_of(draw.standard_normal((2, 40, 3)))

@@ -49,6 +49,11 @@ Array product(const Array& a, const Array& b) {
   return out;
 }
 
+// x as an operand of product(): an engine beside the host's reads float16 as it is.
+Array factor(const Array& x, DType dtype) {
+  return x.device().type == DeviceType::cpu ? computable(x, dtype) : astype(x, dtype, false);
+}
+
 // A view of the dimensions `front`, then `back`, each taken as one.
 Array as_matrix(const Array& x, const Dims& front, const Dims& back) {
   Dims shape{1, 1};
@@ -70,7 +75,7 @@ Array matmul(const Array& x1, const Array& x2) {
     value_error("matmul: shapes ", x1.shape(), " and ", x2.shape(),
                 " do not fit: ", x1.shape().back(), " columns of x1 meet ", inner, " rows of x2");
   }
-  Array a = computable(x1, dtype), b = computable(x2, dtype);
+  Array a = factor(x1, dtype), b = factor(x2, dtype);
   const bool row = a.ndim() == 1, column = b.ndim() == 1;
   if (row) a = expand_dims(a, Dims{0});
   if (column) b = expand_dims(b, Dims{1});
@@ -124,8 +129,8 @@ Array tensordot(const Array& x1, const Array& x2, const Dims& x1_axes, const Dim
   check_shape(shape);
   // With no elements on either side the sizes of the matrices need not exist in int64.
   if (x1.size() == 0 || x2.size() == 0) return zeros(shape, dtype, x1.device());
-  const Array out = product(computable(as_matrix(x1, free1, contracted1), dtype),
-                            computable(as_matrix(x2, contracted2, free2), dtype));
+  const Array out = product(factor(as_matrix(x1, free1, contracted1), dtype),
+                            factor(as_matrix(x2, contracted2, free2), dtype));
   return astype(reshape(out, shape, false), dtype, false);
 }
 
