@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -163,52 +164,79 @@ __global__ void __launch_bounds__(block_threads)
 // row, of which each has some items, or each of `Rows` rows. On an H200 rows of 3 and 32 KiB take
 // 0.83 to 0.85 of the time of packs that are found one by one, those of 64 bytes 0.89.
 template <class M, int Rows>
+struct RowPieces {
+  static constexpr int items = each / Rows;
+
+  i64 offset[Rows][3] = {};  // in bytes, of the rows
+  bool exists[Rows];
+  u32 first, length;  // of a row
+  int width;
+
+  __device__ __forceinline__ void load(const char* from, M (&x)[items]) const {
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      const u32 p = first + i * width;
+      if (p < length) x[i] = reinterpret_cast<const M*>(from)[p];
+    }
+  }
+  __device__ __forceinline__ void store(const M (&x)[items], char* to) const {
+#pragma unroll
+    for (int i = 0; i < items; ++i) {
+      const u32 p = first + i * width;
+      if (p < length) reinterpret_cast<M*>(to)[p] = x[i];
+    }
+  }
+};
+template <class M, int Rows, class Body>
+__device__ __forceinline__ void over_rows(const Loop& loop, Divisor pieces, int width_log2,
+                                          Body&& body) {
+  const int width = 1 << width_log2, groups = block_threads >> width_log2;
+  const int thread = threadIdx.x & (width - 1), group = threadIdx.x >> width_log2;
+  const u32 step = gridDim.x * (groups * Rows);
+  for (u32 begin = blockIdx.x * (groups * Rows) + group; begin < loop.count; begin += step) {
+    RowPieces<M, Rows> piece;
+    u32 row[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      row[r] = pieces.divide(min(begin + r * groups, loop.count - 1));
+      piece.exists[r] = begin + r * groups < loop.count;
+    }
+    // Where Rows > 1 each is one piece.
+    piece.first = (begin - row[0] * pieces.divisor) * (width * piece.items) + thread;
+    piece.length = loop.dim[0].size.divisor;
+    piece.width = width;
+    locate(loop, 1, row, piece.offset);
+    body(piece);
+  }
+}
+template <class M, int Rows>
 __global__ void __launch_bounds__(block_threads)
     gather_rows(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met,
                 Divisor pieces, int width_log2) {
   wait_for_earlier();
-  constexpr int items = each / Rows;
-  const int width = 1 << width_log2, groups = block_threads >> width_log2;
-  const int thread = threadIdx.x & (width - 1), group = threadIdx.x >> width_log2;
-  const u32 length = loop.dim[0].size.divisor, step = gridDim.x * (groups * Rows);
-  for (u32 begin = blockIdx.x * (groups * Rows) + group; begin < loop.count; begin += step) {
-    u32 row[Rows];
-    i64 offset[Rows][3] = {};
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      row[r] = pieces.divide(min(begin + r * groups, loop.count - 1));
-    }
-    // Where Rows > 1 each is one piece.
-    const u32 first = (begin - row[0] * pieces.divisor) * (width * items) + thread;
-    locate(loop, 1, row, offset);
+  over_rows<M, Rows>(loop, pieces, width_log2, [&](const RowPieces<M, Rows>& piece) {
     i64 index[Rows];
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) index[r] = index_at(loop.data[0] + offset[r][0], loop.dtype[0]);
-    M x[Rows][items];
+    for (int r = 0; r < Rows; ++r) {
+      index[r] = index_at(loop.data[0] + piece.offset[r][0], loop.dtype[0]);
+    }
+    M x[Rows][piece.items];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       i64 at = normalised(index[r], loop.dtype[0], n);
       if (at < 0) {
-        if (thread == 0) note_bad(loop.data[0] + offset[r][0], loop.dtype[0], n, operation, met);
+        if ((threadIdx.x & (piece.width - 1)) == 0) {
+          note_bad(loop.data[0] + piece.offset[r][0], loop.dtype[0], n, operation, met);
+        }
         at = 0;
       }
-      const char* const from = loop.data[1] + offset[r][1] + at * stride * i64(sizeof(M));
-#pragma unroll
-      for (int i = 0; i < items; ++i) {
-        const u32 p = first + i * width;
-        if (p < length) x[r][i] = reinterpret_cast<const M*>(from)[p];
-      }
+      piece.load(loop.data[1] + piece.offset[r][1] + at * stride * i64(sizeof(M)), x[r]);
     }
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (begin + r * groups >= loop.count) break;
-#pragma unroll
-      for (int i = 0; i < items; ++i) {
-        const u32 p = first + i * width;
-        if (p < length) reinterpret_cast<M*>(loop.data[2] + offset[r][2])[p] = x[r][i];
-      }
+      if (piece.exists[r]) piece.store(x[r], loop.data[2] + piece.offset[r][2]);
     }
-  }
+  });
 }
 
 // The last scatter that such an index keeps from writing anything. All threads read it, so it must
@@ -428,10 +456,11 @@ bool has_rows(const Plan& plan, const Operand& in) {
   const std::int64_t at_once = std::int64_t{block_threads} * each;
   return fills && plan.count() >= properties().multiprocessors * at_once;
 }
-// … whose picks are made so.
+// … which are moved so by kernels for one row, two and more rows of a thread, whose arguments but
+// the pieces and the width are given.
 template <class M>
-void gather_rows_of(const Plan& plan, const Operand* const* operands, std::int64_t n,
-                    std::int64_t stride, u64 operation) {
+void launch_over_rows(const void* const (&kernels)[3], const Plan& plan,
+                      const Operand* const* operands, const char* what, auto... given) {
   with_loops(plan, operands, [&](Loop& loop) {
     const u32 length = loop.dim[0].size.divisor;
     int width_log2 = 1;
@@ -441,12 +470,9 @@ void gather_rows_of(const Plan& plan, const Operand* const* operands, std::int64
     // Longer rows are pieces of as many items as the threads have.
     Divisor pieces((length - 1) / (width * (each / rows)) + 1);
     loop.count = loop.count / length * pieces.divisor;
-    u32* met = bad_index_met();
-    void* arguments[] = {&loop, &n, &stride, &operation, &met, &pieces, &width_log2};
-    const auto kernel = rows == 1   ? reinterpret_cast<const void*>(&gather_rows<M, 1>)
-                        : rows == 2 ? reinterpret_cast<const void*>(&gather_rows<M, 2>)
-                                    : reinterpret_cast<const void*>(&gather_rows<M, each>);
-    launch(kernel, grid_for(loop.count, groups * rows), arguments, 0, "gather");
+    void* arguments[] = {&loop, &given..., &pieces, &width_log2};
+    launch(kernels[std::min(rows, u32{3}) - 1], grid_for(loop.count, groups * rows), arguments, 0,
+           what);
   });
 }
 DType pack_dtype(int bytes) {
@@ -605,7 +631,13 @@ void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
   dispatch_item(itemsize(dtype), [&](auto item) {
     using M = decltype(item);
     const Plan cut = by_columns(in_lanes(plan, lanes), n, int(sizeof(M)));
-    if (has_rows<M>(cut, from)) return gather_rows_of<M>(cut, all, n, stride / lanes, operation);
+    if (has_rows<M>(cut, from)) {
+      const void* const kernels[] = {reinterpret_cast<const void*>(&gather_rows<M, 1>),
+                                     reinterpret_cast<const void*>(&gather_rows<M, 2>),
+                                     reinterpret_cast<const void*>(&gather_rows<M, each>)};
+      return launch_over_rows<M>(kernels, cut, all, "gather", n, stride / lanes, operation,
+                                 bad_index_met());
+    }
     launch_over(reinterpret_cast<const void*>(&gather_at<M>), cut, all, "gather", n, stride / lanes,
                 operation, bad_index_met());
   });
@@ -657,7 +689,7 @@ __global__ void __launch_bounds__(block_threads)
 
 template <class M>
 __global__ void __launch_bounds__(block_threads)
-    scatter_items(const __grid_constant__ Loop loop, const i64* offsets, u64 operation,
+    scatter_items(const __grid_constant__ Loop loop, const i64* offsets, i64 bytes, u64 operation,
                   Owners owners) {
   wait_for_earlier();
   if (refused == operation) return;
@@ -678,7 +710,36 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (!is_written[e]) continue;
-      store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * i64(sizeof(M)), x[e]);
+      store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * bytes, x[e]);
+    }
+  });
+}
+
+// The same of rows, as gather_rows() picks them.
+template <class M, int Rows>
+__global__ void __launch_bounds__(block_threads)
+    scatter_rows(const __grid_constant__ Loop loop, const i64* offsets, i64 bytes, u64 operation,
+                 Owners owners, Divisor pieces, int width_log2) {
+  wait_for_earlier();
+  if (refused == operation) return;
+  over_rows<M, Rows>(loop, pieces, width_log2, [&](const RowPieces<M, Rows>& piece) {
+    char* to[Rows];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const i64* const at = reinterpret_cast<const i64*>(loop.data[0] + piece.offset[r][0]);
+      to[r] = nullptr;
+      if (piece.exists[r] && owners.writes(at - offsets)) {
+        to[r] = loop.data[2] + piece.offset[r][2] + *at * bytes;
+      }
+    }
+    M x[Rows][piece.items];
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (to[r]) piece.load(loop.data[1] + piece.offset[r][1], x[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (to[r]) piece.store(x[r], to[r]);
     }
   });
 }
@@ -904,8 +965,8 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 // `in` is a host scalar or has the dimensions of the offsets and then out's.
-void put(const Operand& in, const Operand& offsets, const Operand& out, u64 operation,
-         const Owners& owners) {
+void put(const Operand& in, const Operand& offsets, const OffsetRange& range, const Operand& out,
+         u64 operation, const Owners& owners) {
   Dims shape = offsets.layout->shape, offset_strides = offsets.layout->strides;
   const int index_ndim = shape.size();
   for (const std::int64_t s : out.layout->shape) shape.push_back(s);
@@ -916,10 +977,24 @@ void put(const Operand& in, const Operand& offsets, const Operand& out, u64 oper
   for (int d = index_ndim; d < ndim; ++d) out_strides[d] = out.layout->strides[d - index_ndim];
   const Dims* strides[3] = {&offset_strides, source.strides(), &out_strides};
   const Plan plan = make_plan(shape, strides, 3);
-  const Operand* const all[] = {&offsets, &source, &out};
-  dispatch_item(itemsize(out.dtype), [&](auto item) {
-    launch_over(reinterpret_cast<const void*>(&scatter_items<decltype(item)>), plan, all, "scatter",
-                reinterpret_cast<const i64*>(offsets.data), operation, owners);
+  const std::int64_t step = std::gcd(range.lowest, range.step);
+  const int lanes = source.host_scalar ? 1 : lanes_of(plan, source, out, step);
+  const i64 bytes = itemsize(out.dtype);
+  Operand from = source, to = out;
+  from.dtype = to.dtype = pack_dtype(static_cast<int>(bytes) * lanes);
+  const Operand* const all[] = {&offsets, &from, &to};
+  const auto* const places = reinterpret_cast<const i64*>(offsets.data);
+  dispatch_item(itemsize(to.dtype), [&](auto item) {
+    using M = decltype(item);
+    const Plan cut = in_lanes(plan, lanes);
+    if (!source.host_scalar && has_rows<M>(cut, from) && is_aligned_to(to.data, alignof(M))) {
+      const void* const kernels[] = {reinterpret_cast<const void*>(&scatter_rows<M, 1>),
+                                     reinterpret_cast<const void*>(&scatter_rows<M, 2>),
+                                     reinterpret_cast<const void*>(&scatter_rows<M, each>)};
+      return launch_over_rows<M>(kernels, cut, all, "scatter", places, bytes, operation, owners);
+    }
+    launch_over(reinterpret_cast<const void*>(&scatter_items<M>), cut, all, "scatter", places,
+                bytes, operation, owners);
   });
 }
 
@@ -1487,9 +1562,15 @@ bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, 
   if (std::max(fill_bytes, write_bytes) + other_shared_bytes > properties().shared_bytes_opt_in) {
     return false;
   }
-  Array packed;
+  Array packed, repeated;
   const Operand places = in_one_piece(index, packed);
-  Source source(in, index.layout->shape, out.dtype);
+  Operand given = in;
+  if (in.host_scalar) {
+    repeated = scratch_array(out.dtype, index.layout->shape);
+    copy(in, repeated);
+    given = repeated;
+  }
+  Source source(given, index.layout->shape, out.dtype);
   const char* const from = source.in_order();
   const auto items = static_cast<std::size_t>(count);
   auto tiles = static_cast<u32>((items - 1 >> TileBits) + 1);
@@ -1531,7 +1612,11 @@ bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std
                     const Operand& out, u32* met) {
   constexpr std::int64_t mebi = std::int64_t{1} << 20, least = mebi / 2, most_places = 128 * mebi;
   const std::int64_t count = index.layout->size;
-  if (in.host_scalar || count < least || count > most_counted || n < mebi ||
+  // One value is written in any order, which is slower only to more than the cache holds.
+  const bool any_order =
+      in.host_scalar && (count < 4 * mebi || n * itemsize(out.dtype) <
+                                                 static_cast<std::int64_t>(properties().l2_bytes));
+  if (any_order || count < least || count > most_counted || n < mebi ||
       (n == mebi && count > mebi) || n > most_places || n > 64 * count ||
       !is_aligned_to(out.data, itemsize(out.dtype))) {
     return false;
@@ -1594,7 +1679,7 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
   claim<<<grid_for(n, block_threads), block_threads, 0, stream()>>>(
       reinterpret_cast<const i64*>(places.data), n, claims.owners, operation);
   check_launch("scatter");
-  put(in, places, out, operation, claims.owners);
+  put(in, places, range, out, operation, claims.owners);
 }
 
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,

@@ -342,6 +342,32 @@ def test_large_gathers_scatters_and_masks(dtype):
             same(written, expected)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "width"), [("float32", 16), ("int8", 80), ("complex128", 6), ("float64", 333)]
+)
+def test_many_rows_are_assigned_and_the_last_of_equal_ones_stays(dtype, width):
+    draw = Draw(width)
+    count = 300_000 // width + 20_000
+    a, value = draw.values((count, width), dtype), draw.values((count, width), dtype)
+    index = draw.numpy.integers(-count, count, count)
+    wide = np.repeat(value, 2, axis=1)
+    for first in (0, 1):
+        for source in (ours(value), ours(wide)[:, ::2]):
+            x, expected = ours(a.copy())[:, first:], a.copy()[:, first:]
+            x[ours(index)] = source[:, first:]
+            expected[index] = value[:, first:]
+            same(x, expected)
+
+
+def test_one_value_is_assigned_to_more_than_a_cache_holds():
+    x = xp.zeros((8 << 20) + 5, dtype=xp.float64)
+    index = np.random.default_rng(1).integers(-x.size, x.size, (4 << 20) + 3)
+    x[ours(index)] = 3.0
+    expected = np.zeros(x.size)
+    expected[index] = 3.0
+    same(x, expected)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_masks_choose_goes_past_the_caches(threads):
     threadpoolctl = pytest.importorskip("threadpoolctl")

@@ -211,6 +211,21 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 },
                 changes="x",
             )
+    for dtype in ("float32", "float64"):
+        for width in (256, 3):
+            shape = (scale.large // width, width)
+            yield Case(
+                "indexing",
+                "x[i] = v, rows",
+                "x[i] = v",
+                {
+                    "x": Operand(shape, dtype),
+                    "i": Operand(shape[:1], "int64", "places", high=shape[0]),
+                    "v": Operand(shape, dtype, high=1.6),
+                },
+                changes="x",
+                tier=USUAL if width > 3 else FULL,
+            )
 
 
 def cases(scale: Scale) -> Iterator[Case]:
