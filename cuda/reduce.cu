@@ -317,13 +317,21 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
 }
 
 // A thread has a whole output, or some have one, if there are enough of them; or several that are
-// `packs`.
-bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, bool packs, Launch& l) {
+// packs.
+template <class ArePacks>
+bool cut_whole_columns(const Pass& p, const ReduceLoop& loop, ArePacks&& are_packs, Launch& l) {
   const ReduceKernels& k = *p.kernels;
   const std::int64_t least = std::int64_t{properties().multiprocessors} * 512;
   if (!k.ordered || loop.n > reduce_chunk || loop.outputs < least) return false;
   if (p.group.ndim() > 1) return false;
-  const bool few = loop.n <= reduce_lanes;
+  if (loop.n <= few_elements) {
+    const bool packs = are_packs(k.few_width);
+    l.kernel = k.few_columns[packs];
+    l.threads = dim3(whole_column_threads);
+    l.blocks = ceil_divide(loop.outputs, whole_column_threads * (packs ? k.few_width : 1));
+    return true;
+  }
+  const bool packs = are_packs(k.whole_width), few = loop.n <= reduce_lanes;
   const int parts = few ? 1 : k.whole_parts[packs], width = whole_column_threads / parts;
   l.kernel = (few ? k.short_columns : k.whole_columns)[packs];
   l.threads = dim3(static_cast<unsigned>(width), static_cast<unsigned>(parts));
@@ -593,7 +601,7 @@ bool run_pass(const Pass& p) {
     const bool vector = are_packs(k.columns_per_thread);
     const bool shifted = !vector && kept_step == 1 && shifted_columns_pay(p, m, outputs / m);
     const bool flat = kept_step == 1 && are_flat(p, loop, m, step, vector || shifted);
-    if (!cut_whole_columns(p, loop, are_packs(k.whole_width), l)) {
+    if (!cut_whole_columns(p, loop, are_packs, l)) {
       l = flat ? cut_flat_columns(p, loop, m) : cut_columns(p, loop, m, vector, shifted);
     }
   } else {

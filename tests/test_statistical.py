@@ -1025,6 +1025,20 @@ def test_rows_that_begin_anywhere_have_the_bits_of_rows_of_packs(n, dtype):
             assert result.tobytes() == b"".join(expected), (name, first)
 
 
+@pytest.mark.parametrize("shape", [(3, 70_400), (4, 70_401), (35_300, 2, 2), (18_000, 3, 4)])
+@pytest.mark.parametrize("dtype", ["float16", *FLOATS, *COMPLEX])
+def test_many_columns_of_few_elements_have_the_bits_of_rows(shape, dtype):
+    x = ours(Draw(1).numpy.standard_normal(shape).astype(dtype))
+    rows = xp.asarray(xp.matrix_transpose(x), copy=True)
+    names = ("sum", "prod", "mean") if kind(dtype) == "c" else ("sum", "prod", "mean", "max", "var")
+    for name in names:
+        function = getattr(xp, name)
+        expected = np.asarray(function(rows, axis=-1)).tobytes()
+        assert np.asarray(function(x, axis=-2)).tobytes() == expected, name
+    norm = np.asarray(xp.linalg.vector_norm(x, axis=-2)).tobytes()
+    assert norm == np.asarray(xp.linalg.vector_norm(rows, axis=-1)).tobytes()
+
+
 @pytest.mark.parametrize("name", ["sum", "var"])
 def test_few_columns_of_many_arrays_have_the_bits_of_lines(name):
     """There are so many that no two blocks share one, which has more than a chunk of rows."""

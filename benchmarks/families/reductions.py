@@ -194,6 +194,9 @@ def reductions(scale: Scale) -> Iterator[Case]:
             for axes in (0, 1):
                 yield case("reductions", "sum", (n // 16, columns), dtype, axes, tier=USUAL)
     yield case("reductions", "max", (n // 16, 3), "float32", 1, tier=USUAL)
+    for dtype in FLOATING:
+        for function in ("sum", "max"):
+            yield case("reductions", function, (4, n // 4), dtype, 0, tier=USUAL)
     yield case("reductions", "sum", (n // 16, 5), "int8", 1, tier=USUAL)
     pixels = (n // 4, 3)
     for function, dtype in (("sum", "int8"), ("max", "int8"), ("max", "float32"), ("all", "bool")):

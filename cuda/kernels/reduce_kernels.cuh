@@ -880,6 +880,27 @@ struct WholeColumns {
                                         typename R::accumulator x) const {
     R::store(loop, loop.out + place.out + v * loop.kept[0].stride[2], x);
   }
+  // All of them, at once where they lie so.
+  __device__ __forceinline__ void store_all(const ReduceLoop& loop,
+                                            const typename R::accumulator (&x)[V]) const {
+    if constexpr (V > 1 && R::result_bytes > 0) {
+      constexpr int bytes = V * R::result_bytes, piece = bytes < pack_bytes ? bytes : pack_bytes;
+      char* const out = loop.out + place.out;
+      if (loop.kept[0].stride[2] == R::result_bytes && reinterpret_cast<u64>(out) % piece == 0) {
+        alignas(pack_bytes) char results[bytes];
+#pragma unroll
+        for (int v = 0; v < V; ++v) R::store(loop, results + v * R::result_bytes, x[v]);
+#pragma unroll
+        for (int i = 0; i < bytes; i += piece) {
+          using Piece = Pack<u8, piece>;
+          *reinterpret_cast<Piece*>(out + i) = *reinterpret_cast<const Piece*>(results + i);
+        }
+        return;
+      }
+    }
+#pragma unroll
+    for (int v = 0; v < V; ++v) store(loop, v, x[v]);
+  }
 };
 
 // For how many blocks registers have to suffice, measured on an H100, as are the numbers of lanes
@@ -934,6 +955,31 @@ __global__ void __launch_bounds__(whole_column_threads,
       }
     }
   }
+}
+
+// A thread has V outputs of so few elements that registers hold what is read and joined.
+template <class R, int V>
+__global__ void __launch_bounds__(whole_column_threads)
+    few_columns(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
+  using M = memory_t<typename R::input>;
+  const u32 output = (blockIdx.x * whole_column_threads + threadIdx.x) * V;
+  if (output >= loop.outputs) return;
+  const WholeColumns<R, V> task(loop, output);
+  const i64 step = loop.group[0].stride[0];
+  const int n = static_cast<int>(loop.n);
+  const char* const p = loop.in + task.place.in;
+  Pack<M, V> x[few_elements];
+#pragma unroll
+  for (int i = 0; i < few_elements; ++i) {
+    if (i < n) x[i] = *reinterpret_cast<const Pack<M, V>*>(p + i * step);
+  }
+  typename R::accumulator y[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    y[v] = tree_of<R, 0, few_elements>(n, [&](int i) { return R::map(x[i].v[v], task.center[v]); });
+  }
+  task.store_all(loop, y);
 }
 
 // A thread has V outputs whose lanes have elements each. It goes through the lanes, some at a time,
@@ -1431,7 +1477,7 @@ struct Reducer {
   static constexpr bool about_mean = false;   // see ReduceKernels
   static constexpr int bytes = sizeof(memory_t<T>);
   static constexpr int lanes = pack_bytes / bytes;
-  static constexpr int result_bytes = sizeof(A);
+  static constexpr int result_bytes = sizeof(A);  // zero where the call tells
 
   static __device__ __forceinline__ void store(const ReduceLoop&, char* out, A x) {
     *reinterpret_cast<A*>(out) = x;
@@ -1503,6 +1549,7 @@ template <class T>
 struct Moments : Reducer<T, Complex<f64>> {
   using A = Complex<f64>;
   static constexpr int columns = 1;
+  static constexpr int result_bytes = 0;
 
   // As memory has it: a conversion would wait for one row's center before the next row is asked
   // for.
@@ -1551,6 +1598,7 @@ template <class T, class A>
 struct Norms : Reducer<T, A> {
   static constexpr bool scaled = ops::same_type_v<A, ScaledSquares>;
   static constexpr int columns = sizeof(A) > 8 ? 1 : 8 / Norms::bytes;
+  static constexpr int result_bytes = 0;
 
   using Center = bool;  // whether squares are wanted
   static __device__ __forceinline__ bool load_center(const ReduceLoop& loop, const char*) {
@@ -1618,6 +1666,10 @@ ReduceKernels reduce_kernels() {
     k.flat_columns = reinterpret_cast<const void*>(&flat_columns<R>);
     k.flat_threads = flat_threads<R>;
   }
+  constexpr int few = R::lanes < 4 ? R::lanes : 4;
+  k.few_columns[0] = reinterpret_cast<const void*>(&few_columns<R, 1>);
+  k.few_columns[1] = reinterpret_cast<const void*>(&few_columns<R, few>);
+  k.few_width = few;
   constexpr int whole = sizeof(typename R::accumulator) == 4 ? 2 : 1;
   k.short_columns[0] = reinterpret_cast<const void*>(&short_columns<R, 1>);
   k.short_columns[1] = reinterpret_cast<const void*>(&short_columns<R, whole>);

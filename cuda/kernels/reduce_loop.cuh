@@ -27,6 +27,7 @@ constexpr int staged_row_levels(int n) {
   return levels;
 }
 inline constexpr int whole_column_threads = 128;
+inline constexpr int few_elements = 4;  // of a column that a thread has in registers
 inline constexpr int staged_column_parts = 4;
 // Packs of those where the order does not matter that a thread has in flight.
 inline constexpr int flat_batch = 8;
@@ -137,6 +138,8 @@ struct ReduceKernels {
   const void* shifted_columns = nullptr;
   // Of a few columns with few others between rows; or null.
   const void* flat_columns = nullptr;
+  // Ordered: a thread to an output of up to few_elements, under [1] to few_width of them.
+  const void* few_columns[2] = {};
   // Ordered: a thread to an output of up to reduce_lanes elements, under [1] to whole_width of
   // them; and the same, or whole_parts threads, to those of up to a chunk.
   const void* short_columns[2] = {};
@@ -146,7 +149,7 @@ struct ReduceKernels {
   bool about_mean = false;
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
   int most_staged = reduce_lanes;
-  int whole_width = 1, whole_parts[2] = {1, 1};
+  int few_width = 1, whole_width = 1, whole_parts[2] = {1, 1};
   int flat_threads = 0;  // ordered: of flat_columns, a block's at most
 };
 
