@@ -201,6 +201,7 @@ __device__ R most_of_lanes(R x) {
 template <bool is_block>
 struct Team {
   static constexpr bool of_block = is_block;
+  static constexpr int lanes = 32;
   int rank, size, lane, warp, warps;
 
   __device__ Team() {
@@ -224,6 +225,14 @@ struct Team {
       return __any_sync(whole_warp, x);
     }
   }
+};
+
+// A thread that has one alone.
+struct Alone {
+  static constexpr bool of_block = false;
+  static constexpr int lanes = 1, rank = 0, size = 1, lane = 0, warp = 0, warps = 1;
+
+  __device__ void sync() const {}
 };
 
 // order[j] = which of n values is the j-th, equal ones as they stand.

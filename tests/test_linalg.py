@@ -160,6 +160,28 @@ def test_inverse_and_determinant_give_what_numpy_gives(stack):
 
 
 @pytest.mark.parametrize("dtype", FLOATING)
+def test_many_of_the_smallest_matrices_have_the_bits_of_few(dtype):
+    for n in (1, 2, 3, 4):
+        a = random(np.random.default_rng(n), (5000, n, n), dtype)
+        a[7] = 0
+        x, parts = xp.asarray(a), (slice(0, 900), slice(900, 1800), slice(4300, None))
+        for function in (xp.linalg.det, lambda m: xp.linalg.slogdet(m).logabsdet):
+            whole = host(function(x))
+            for part in parts:
+                assert whole[part].tobytes() == host(function(x[part])).tobytes()
+        assert complex(xp.linalg.det(x)[7]) == 0
+        with pytest.raises(xp.linalg.LinAlgError):
+            host(xp.linalg.inv(x))
+        x[7, ...] = xp.eye(n, dtype=x.dtype)
+        b = xp.asarray(random(np.random.default_rng(9), (5000, n, 2), dtype))
+        inverse, solved = host(xp.linalg.inv(x)), host(xp.linalg.solve(x, b))
+        for part in parts:
+            assert inverse[part].tobytes() == host(xp.linalg.inv(x[part])).tobytes()
+            assert solved[part].tobytes() == host(xp.linalg.solve(x[part], b[part])).tobytes()
+        close(xp.matmul(x, xp.asarray(solved)), host(b), 1e6 * eps(dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
 def test_determinant_does_not_overflow_on_the_way(dtype):
     big = 1e30 if eps(dtype) > 1e-10 else 1e200
     x = xp.asarray(np.diag([big, big, 1 / big, 1 / big]).astype(dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -49,6 +50,9 @@ SIDES = (4, 64, 512, 2048)
 # Those timed beyond a side of 512, which not all of the libraries do in seconds.
 LARGE_ROWS = ("cholesky", "inv", "solve", "slogdet", "eigvalsh", "qr")
 BATCHES = ((1000, 4), (100, 32))
+# More of them, for what the smallest ones are used for.
+MANY: tuple[Shape, ...] = ((100_000, 3, 3), (1000, 32, 32))
+MANY_ROWS = ("det", "inv", "solve")
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -56,7 +60,8 @@ def cases(scale: Scale) -> Iterator[Case]:
     # A matrix takes about n times as long as as many elements elsewhere.
     shapes: list[Shape] = [(n, n) for n in SIDES if 16 * n * n <= scale.large]
     shapes += [(batch, n, n) for batch, n in BATCHES if batch * n * n <= scale.large]
-    for shape in shapes:
+    many = [shape for shape in MANY if math.prod(shape) <= scale.large]
+    for shape in shapes + many:
         for dtype in (*FLOATING, *COMPLEX):
             operands = {
                 "x": Operand(shape, dtype, "dominant"),
@@ -66,6 +71,8 @@ def cases(scale: Scale) -> Iterator[Case]:
                 if name == "det" and shape[-1] > 4:
                     continue  # beyond float32's range
                 if shape[-1] > 512 and name not in LARGE_ROWS:
+                    continue
+                if shape in many and name not in MANY_ROWS:
                     continue
                 quick = name in QUICK_ROWS and dtype == "float64" and shape[-1] in (4, 64)
                 yield Case(
