@@ -226,10 +226,10 @@ struct Flags {
     for (int w = 1; w < block_warps; ++w) of_warp[0] = of_warp[0].then(of_warp[w]);
     tiles[blockIdx.x] = of_warp[0];
   }
-  // use(i, has, before) for the thread's elements: whether i has the flag, and those before it that
-  // have it.
-  template <class Use>
-  __device__ __forceinline__ void each(Use&& use) const {
+  // load(r, i, has), which may only read, for the thread's elements, so that no read waits for what
+  // is written, and use(r, i, has, before): whether i has the flag, and those before it that do.
+  template <class Load, class Use>
+  __device__ __forceinline__ void each(Load&& load, Use&& use) const {
     const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
     __shared__ Flagged of_warp[block_warps];
     u32 flags[rows_of_warp];
@@ -245,9 +245,14 @@ struct Flags {
     for (int other = 0; other < warp; ++other) before = before.then(of_warp[other]);
 #pragma unroll
     for (int r = 0; r < rows_of_warp; ++r) {
+      const u32 i = row(r) * warp_size + lane;
+      if (i < n) load(r, i, (flags[r] >> lane & 1) != 0);
+    }
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; ++r) {
       const u32 at = row(r), i = at * warp_size + lane;
       const Flagged left = before.then(of_row(at, flags[r] & ((1u << lane) - 1)));
-      if (i < n) use(i, (flags[r] >> lane & 1) != 0, left);
+      if (i < n) use(r, i, (flags[r] >> lane & 1) != 0, left);
       before = before.then(of_row(at, flags[r]));
     }
   }
@@ -426,10 +431,16 @@ __global__ void __launch_bounds__(block_threads)
     }
   }
   __syncthreads();
-  f.each([&](u32 i, bool is_nan, Flagged before) {
-    if (i < numbers) out[i] = sorted[front + i];
-    if (is_nan) out[numbers + before.count] = in[i];
-  });
+  T number[rows_of_warp], nan[rows_of_warp];
+  f.each(
+      [&](int r, u32 i, bool is_nan) {
+        if (i < numbers) number[r] = sorted[front + i];
+        if (is_nan) nan[r] = in[i];
+      },
+      [&](int r, u32 i, bool is_nan, Flagged before) {
+        if (i < numbers) out[i] = number[r];
+        if (is_nan) out[numbers + before.count] = nan[r];
+      });
 }
 template <class T>
 void sort_floats(const Lines& lines, T* out) {
@@ -553,6 +564,10 @@ constexpr int item_log2 = 3, tile_log2 = 11;  // of a thread, of a block
 constexpr int tile_items = 1 << item_log2, tile = 1 << tile_log2;
 static_assert(block_threads * tile_items == tile);
 constexpr int most_runs = 16;
+// Of many elements a radix sort of all lines takes less time than merging more runs than this, or,
+// of 8 bytes, which it sorts in more passes: on an H200 0.44 to 0.75 of it for five and more.
+constexpr std::int64_t least_by_digits = std::int64_t{1} << 20;
+constexpr int most_merged = 4, most_merged_wide = 8;
 
 struct TileSort {
   const char* in;
@@ -783,6 +798,9 @@ bool sort_short_lines(DType dtype, const Lines& lines, char* out, bool positions
   if (is_complex(dtype) || lines.length > most_runs * tile) return false;
   const int size = itemsize(dtype);
   const std::int64_t runs = (lines.length - 1) / tile + 1;
+  if (lines.n >= least_by_digits && runs > (size == 8 ? most_merged_wide : most_merged)) {
+    return false;
+  }
   TileSort t;
   t.in = lines.data;
   t.out = out;
@@ -945,12 +963,11 @@ __device__ __forceinline__ bool before(f16 a, f16 b) {
 }
 
 // For each value the number of elements that stand before it (or, if right, not after it). A thread
-// looks for several at once: each step waits for memory.
-template <class M, bool Ordered>
+// looks for several at once, each step of which waits for memory; or, of few values, for one.
+template <class M, bool Ordered, int searches>
 __global__ void __launch_bounds__(block_threads)
     search(const M* sorted, const i64* order, i64 n, const M* values, i64 count, i64* out,
            bool right) {
-  constexpr int searches = 4;
   const i64 step = i64(gridDim.x) * (block_threads * searches);
   for (i64 begin = i64(blockIdx.x) * (block_threads * searches) + threadIdx.x; begin < count;
        begin += step) {
@@ -1076,9 +1093,14 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
       search_many<<<static_cast<unsigned>(blocks), many_threads, 0, stream()>>>(
           in_order, static_cast<u32>(n), sought, count, places, right);
     } else {
-      const auto kernel = order ? &search<M, true> : &search<M, false>;
-      kernel<<<blocks_for(count, block_threads * 4), block_threads, 0, stream()>>>(
-          in_order, order, n, sought, count, places, right);
+      constexpr int together = 4;
+      const bool few = count <= std::int64_t{properties().multiprocessors} * block_threads;
+      const auto kernel = order ? few ? &search<M, true, 1> : &search<M, true, together>
+                          : few ? &search<M, false, 1>
+                                : &search<M, false, together>;
+      const int each = block_threads * (few ? 1 : together);
+      kernel<<<blocks_for(count, each), block_threads, 0, stream()>>>(in_order, order, n, sought,
+                                                                      count, places, right);
     }
     check_launch("searchsorted");
   });
@@ -1239,37 +1261,27 @@ struct WriteRuns {
   i64 *indices, *inverse, *counts;  // or null
 };
 
+template <class Item>
 __global__ void __launch_bounds__(block_threads) write_runs(const __grid_constant__ WriteRuns w) {
   const FindRuns& f = w.runs;
   const u32 n = f.heads.n;
-  f.heads.each([&](u32 i, bool head, Flagged before) {
-    const i64 at = f.order ? f.order[i] : i;
-    const u32 run = before.count - !head;
-    if (head) {
-      const char* const from = f.elements + at * f.itemsize;
-      char* const to = w.values + i64(run) * f.itemsize;
-      switch (f.itemsize) {
-        case 1:
-          *to = *from;
-          break;
-        case 2:
-          *reinterpret_cast<u16*>(to) = *reinterpret_cast<const u16*>(from);
-          break;
-        case 4:
-          *reinterpret_cast<u32*>(to) = *reinterpret_cast<const u32*>(from);
-          break;
-        case 16:
-          reinterpret_cast<u64*>(to)[1] = reinterpret_cast<const u64*>(from)[1];
-          [[fallthrough]];
-        default:
-          *reinterpret_cast<u64*>(to) = *reinterpret_cast<const u64*>(from);
-      }
-      if (w.indices) w.indices[run] = at;
-      if (w.counts && run > 0) w.counts[run - 1] = i - before.last;
-    }
-    if (w.inverse) w.inverse[at] = run;
-    if (w.counts && i == n - 1) w.counts[run] = n - (head ? i : before.last);
-  });
+  Item x[rows_of_warp];
+  u32 place[rows_of_warp];
+  f.heads.each(
+      [&](int r, u32 i, bool head) {
+        place[r] = f.order && (head || w.inverse) ? static_cast<u32>(f.order[i]) : i;
+        if (head) x[r] = reinterpret_cast<const Item*>(f.elements)[place[r]];
+      },
+      [&](int r, u32 i, bool head, Flagged before) {
+        const u32 run = before.count - !head;
+        if (head) {
+          reinterpret_cast<Item*>(w.values)[run] = x[r];
+          if (w.indices) w.indices[run] = place[r];
+          if (w.counts && run > 0) w.counts[run - 1] = i - before.last;
+        }
+        if (w.inverse) w.inverse[place[r]] = run;
+        if (w.counts && i == n - 1) w.counts[run] = n - (head ? i : before.last);
+      });
 }
 
 }  // namespace
@@ -1316,7 +1328,9 @@ bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out
   if (indices) w.indices = made(out.indices, all.count);
   if (inverse) w.inverse = made(out.inverse, x.size());
   if (counts) w.counts = made(out.counts, all.count);
-  write_runs<<<blocks, block_threads, 0, stream()>>>(w);
+  dispatch_item(f.itemsize, [&](auto item) {
+    write_runs<decltype(item)><<<blocks, block_threads, 0, stream()>>>(w);
+  });
   check_launch("unique");
   return true;
 }

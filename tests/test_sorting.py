@@ -244,6 +244,17 @@ def test_lines_longer_than_the_caches(dtype, threads):
         check((np.arange(n) % ((n - 1) // 1023) * 1000).astype(dtype), 0, True)
 
 
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+def test_many_lines_of_several_runs(dtype):
+    """More of them than are merged, where lines have so many elements together."""
+    a = Draw(1).numpy.standard_normal((50, 21_000)) * 1000
+    a = a.astype(dtype)
+    if dtype != "int16":
+        a[::3, ::1000] = np.nan
+    for descending in (False, True):
+        check(a, 1, descending)
+
+
 def test_many_lines_that_are_not_contiguous():
     """They are copied in parts."""
     a = np.random.default_rng(5).integers(-300, 300, (66, 3, 33_000)).astype(np.float32)
