@@ -565,15 +565,16 @@ bool far_apart(const char* index, i64 j, i64 k, i64 stride) {
   return a - b + near > 2 * near;
 }
 
-// guess(j), which returns whether the index is negative or out of bounds, or compute(j) for each of
-// `count` contiguous indices. That none is, is mostly guessed rightly and costs half of what
-// computing it does; wrongly, four times as much, and what is asked for then lies elsewhere. So all
-// is computed after a block of which more than a few were. What is picked soon, by an index of
-// items `stride` bytes apart, fetch asks for if `fetches`, unless it lies together.
-template <class I, class Fetch, class Guess, class Compute>
-[[gnu::always_inline]] inline void by_guesses(const char* index, i64 count, i64 stride,
-                                              bool fetches, const Fetch& fetch, const Guess& guess,
-                                              const Compute& compute) {
+// right(j, i) for each of `count` contiguous indices that is in bounds, i of n items `stride` bytes
+// apart, and wrong() for each that is not. That none is negative is mostly guessed rightly and
+// costs half of what computing it does; wrongly, four times as much, and what is asked for then
+// lies elsewhere. So all is computed after a block of which more than a few were. The item that
+// index j picks lies from p[j] on, `step` bytes from one to the next, and is asked for if
+// `fetches`, unless items lie together.
+template <class I, class Right, class Wrong>
+[[gnu::always_inline]] inline void by_guesses(const char* index, i64 count, i64 n, const char* p,
+                                              i64 step, i64 stride, bool fetches,
+                                              const Right& right, const Wrong& wrong) {
   constexpr i64 block = 256, few = block / 16;
   const i64 far = fetched_picks();
   bool guesses = true;
@@ -581,22 +582,35 @@ template <class I, class Fetch, class Guess, class Compute>
     const i64 end = std::min(j + block, count), asked = std::min(end, count - far);
     const bool fetched =
         fetches && j < asked && far_apart<I>(index, j + far, asked - 1 + far, stride);
-    const auto run = [&](const auto& pick, auto guessed) __attribute__((always_inline)) {
+    i64 outside = 0;
+    const auto run = [&](auto guessed) __attribute__((always_inline)) {
+      const auto one = [&](i64 k) __attribute__((always_inline)) {
+        const I value = load<I>(index + k * i64(sizeof(I)));
+        if constexpr (guessed) {
+          const u64 i = static_cast<u64>(value);
+          if (i < static_cast<u64>(n)) [[likely]]
+            return right(k, i);
+          ++outside;
+        }
+        const u64 i = normalised(value, n);
+        if (i < static_cast<u64>(n)) [[likely]]
+          return right(k, i);
+        wrong();
+      };
       if (fetched) {
         for (; j < asked; ++j) {
-          fetch(j + far, guessed);
-          pick(j);
+          fetch_pick<guessed, I>(index, j + far, p, step, n, stride);
+          one(j);
         }
       }
       ARRAYX_UNROLL_4
-      for (; j < end; ++j) pick(j);
+      for (; j < end; ++j) one(j);
     };
     if (guesses) {
-      i64 outside = 0;
-      run([&](i64 k) __attribute__((always_inline)) { outside += guess(k); }, std::true_type());
+      run(std::true_type());
       guesses = outside <= few;
     } else {
-      run(compute, std::false_type());
+      run(std::false_type());
     }
   }
 }
@@ -606,38 +620,14 @@ template <class I, class Fetch, class Guess, class Compute>
 template <class T, class I>
 [[gnu::always_inline]] inline bool pick_run(const char* index, const char* p, i64 step, char* q,
                                             i64 count, i64 n, i64 stride, bool fetches) {
-  bool wrong = false;
-  const auto pick = [&](i64 j, u64 i) __attribute__((always_inline)) {
-    store(q + j * i64(sizeof(T)), load<T>(p + j * step + static_cast<i64>(i) * stride));
-  };
-  const auto fetch = [&](i64 j, auto guessed) __attribute__((always_inline)) {
-    fetch_pick<decltype(guessed)::value, I>(index, j, p, step, n, stride);
-  };
-  const auto guess = [&](i64 j) __attribute__((always_inline)) {
-    const I value = load<I>(index + j * i64(sizeof(I)));
-    const u64 i = static_cast<u64>(value);
-    if (i < static_cast<u64>(n)) [[likely]] {
-      pick(j, i);
-      return false;
-    }
-    const u64 counted = normalised(value, n);
-    if (counted < static_cast<u64>(n)) {
-      pick(j, counted);
-    } else {
-      wrong = true;
-    }
-    return true;
-  };
-  const auto compute = [&](i64 j) __attribute__((always_inline)) {
-    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
-    if (i < static_cast<u64>(n)) [[likely]] {
-      pick(j, i);
-    } else {
-      wrong = true;
-    }
-  };
-  by_guesses<I>(index, count, stride, fetches, fetch, guess, compute);
-  return wrong;
+  bool outside = false;
+  by_guesses<I>(
+      index, count, n, p, step, stride, fetches,
+      [&](i64 j, u64 i) __attribute__((always_inline)) {
+        store(q + j * i64(sizeof(T)), load<T>(p + j * step + static_cast<i64>(i) * stride));
+      },
+      [&]() __attribute__((always_inline)) { outside = true; });
+  return outside;
 }
 
 // Writes contiguous items at p, or the only one there, to where contiguous indices that are in
@@ -663,25 +653,7 @@ void put_run(const char* index, const char* p, char* q, i64 count, i64 n, i64 st
       store(to, load<T>(p + j * i64(sizeof(T))));
     }
   };
-  const auto fetch = [&](i64 j, auto guessed) __attribute__((always_inline)) {
-    fetch_pick<decltype(guessed)::value, I>(index, j, q, 0, n, stride);
-  };
-  const auto guess = [&](i64 j) __attribute__((always_inline)) {
-    const I value = load<I>(index + j * i64(sizeof(I)));
-    const u64 i = static_cast<u64>(value);
-    if (i < static_cast<u64>(n)) [[likely]] {
-      put(j, i);
-      return false;
-    }
-    const u64 counted = normalised(value, n);
-    if (counted < static_cast<u64>(n)) put(j, counted);
-    return true;
-  };
-  const auto compute = [&](i64 j) __attribute__((always_inline)) {
-    const u64 i = normalised(load<I>(index + j * i64(sizeof(I))), n);
-    if (i < static_cast<u64>(n)) put(j, i);
-  };
-  by_guesses<I>(index, count, stride, fetches, fetch, guess, compute);
+  by_guesses<I>(index, count, n, q, 0, stride, fetches, put, [] {});
 }
 
 // The first index in row-major order that is out of bounds, where there is one.
