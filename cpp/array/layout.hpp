@@ -388,6 +388,44 @@ inline Layout dense_in_order(const Dims& shape, const Dims& order) {
   return out;
 }
 
+// The dimensions as they lie in memory, the slowest first; empty where that is the order of the
+// shape. One in which nothing moves lies beside the next one of the shape, the last beside the one
+// before.
+inline Dims memory_order(const Layout& in) {
+  const int n = in.ndim();
+  Dims step;
+  step.resize_for_overwrite(n);
+  std::int64_t next = 0;
+  bool sorted = true;
+  for (int i = n - 1; i >= 0; --i) {
+    const std::int64_t s = in.shape[i] == 1    ? 0
+                           : in.strides[i] < 0 ? -in.strides[i]
+                                               : in.strides[i];
+    step[i] = s == 0 ? next : s;
+    sorted &= step[i] >= next;
+    next = step[i];
+  }
+  if (sorted) return {};
+  for (int i = 1; i < n; ++i) {
+    for (int j = i; j < n && step[j] == 0; ++j) step[j] = step[i - 1];
+  }
+  Dims order;
+  order.resize_for_overwrite(n);
+  for (int i = 0; i < n; ++i) {
+    int j = i;
+    for (; j > 0 && step[static_cast<int>(order[j - 1])] < step[i]; --j) order[j] = order[j - 1];
+    order[j] = i;
+  }
+  return order;
+}
+
+// The permutation that undoes another.
+inline Dims inverse_of(const Dims& order) {
+  Dims places(order.size());
+  for (int i = 0; i < order.size(); ++i) places[static_cast<int>(order[i])] = i;
+  return places;
+}
+
 inline Layout flip_axis(const Layout& in, int axis) {
   Layout out = in;
   if (in.shape[axis] > 0) out.offset += (in.shape[axis] - 1) * in.strides[axis];

@@ -44,14 +44,33 @@ Array empty(const Dims& shape, DType dtype, Device device) {
 Array empty_like_layout(const Array& like, DType dtype) {
   Array out;
   out.dtype = dtype;
-  if (like.layout.is_contiguous() || !like.layout.is_dense()) {
+  if (like.layout.is_contiguous()) {
     out.layout = Layout::contiguous(like.shape());
   } else {
-    out.layout = like.layout;
-    out.layout.offset = 0;
+    const Dims order = memory_order(like.layout);
+    out.layout =
+        order.empty() ? Layout::contiguous(like.shape()) : dense_in_order(like.shape(), order);
   }
   out.storage = backend(like.device()).allocate(checked_bytes(out.size(), itemsize(dtype)));
   return out;
+}
+
+MemoryOrder::MemoryOrder(const Array& x) {
+  if (x.layout.is_contiguous()) return;
+  axes_ = memory_order(x.layout);
+  if (!axes_.empty()) places_ = inverse_of(axes_);
+}
+Dims MemoryOrder::of(const Dims& shape) const {
+  if (axes_.empty()) return shape;
+  Dims out;
+  for (const std::int64_t axis : axes_) out.push_back(shape[static_cast<int>(axis)]);
+  return out;
+}
+Array MemoryOrder::of(const Array& x) const {
+  return axes_.empty() ? x : x.with(permute(x.layout, axes_));
+}
+Array MemoryOrder::undo(const Array& x) const {
+  return axes_.empty() ? x : x.with(permute(x.layout, places_));
 }
 
 Array full(const Dims& shape, const Element& value, Device device, bool untouched) {

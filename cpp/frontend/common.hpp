@@ -41,8 +41,24 @@ inline Backend& backend_of(const Array& a) {
 
 // Uninitialised, row-major. ValueError for a bad shape, MemoryError when there is no room.
 Array empty(const Dims& shape, DType dtype, Device device);
-// Uninitialised, with the memory order of `like` where that is dense, else row-major.
+// Uninitialised and dense, with the memory order of `like`.
 Array empty_like_layout(const Array& like, DType dtype);
+// The order in which an array's dimensions lie in memory. What moves elements of arrays that lie
+// alike does so in that order, and its result lies so, too.
+class MemoryOrder {
+ public:
+  explicit MemoryOrder(const Array& x);
+  // Where an axis stands in it.
+  int place(int axis) const { return axes_.empty() ? axis : static_cast<int>(places_[axis]); }
+  // A shape, and a view, in it.
+  Dims of(const Dims& shape) const;
+  Array of(const Array& x) const;
+  // The view that has the dimensions where the array has them.
+  Array undo(const Array& x) const;
+
+ private:
+  Dims axes_, places_;  // the slowest first, and its inverse; empty where it is the shape's
+};
 // `untouched`: zeros may be pages that become zero as they are written to; where most of them are
 // at once that takes longer than clearing a block that was used before.
 Array full(const Dims& shape, const Element& value, Device device, bool untouched = false);

@@ -193,7 +193,7 @@ const Array* order_giver(std::span<const Value> args, const Dims& shape) {
       const Array* const b = filling(args[k]);
       if (b && b->layout.strides == a->layout.strides) bytes += itemsize(b->dtype);
     }
-    if (bytes > most && a->layout.is_dense()) {
+    if (bytes > most) {
       best = a;
       most = bytes;
     }
@@ -394,7 +394,7 @@ Array imag(const Array& x) {
 
 Array positive(const Array& x) {
   check_kind("positive", "x", x.dtype, kinds::numeric);
-  return copy(x);
+  return astype(x, x.dtype, true);
 }
 
 }  // namespace arrayx

@@ -259,9 +259,42 @@ void gather_into(const Array& slabs, const Selection& s, const Array& out) {
   if (out.size() > 0 && !empty) backend_of(slabs).gather(slabs, offsets, out);
 }
 
+// The selected elements, in memory order of what is picked from: the index arrays' dimensions stand
+// where the slowest that they pick from does.
 Array gathered(const Array& x, const Selection& s) {
-  const Array out = empty(s.shape(), x.dtype, x.device());
-  gather_into(x.with(s.slab), s, out.with(index_first(out.layout, s.index_shape.size(), s.place)));
+  const int n = s.index_shape.size();
+  Layout picked;  // a dimension stands for those of the index arrays
+  picked.shape = s.slab.shape;
+  picked.strides = s.slab.strides;
+  std::int64_t step = 0;
+  for (const PickedAxis& p : s.picked) step = std::max(step, p.stride < 0 ? -p.stride : p.stride);
+  picked.shape.insert(s.place, 2);  // one that moves, whatever its size
+  picked.strides.insert(s.place, step);
+  const Dims order = memory_order(picked);
+  const Dims shape = s.shape();
+  if (order.empty()) {
+    const Array out = empty(shape, x.dtype, x.device());
+    gather_into(x.with(s.slab), s, out.with(index_first(out.layout, n, s.place)));
+    return out;
+  }
+  Dims axes, slab;  // of the result, and of the slab, the slowest first
+  for (const std::int64_t d : order) {
+    if (d == s.place) {
+      for (int i = 0; i < n; ++i) axes.push_back(s.place + i);
+    } else {
+      axes.push_back(d < s.place ? d : d - 1 + n);
+      slab.push_back(d < s.place ? d : d - 1);
+    }
+  }
+  check_shape(shape);
+  Array out;
+  out.dtype = x.dtype;
+  out.layout = dense_in_order(shape, axes);
+  out.storage = backend_of(x).allocate(checked_bytes(out.size(), out.itemsize()));
+  Layout in_order = permute(out.layout, axes);
+  int place = 0;
+  while (axes[place] != s.place && n > 0) ++place;
+  gather_into(x.with(permute(s.slab, slab)), s, out.with(index_first(in_order, n, place)));
   return out;
 }
 

@@ -36,16 +36,36 @@ DType joined_dtype(const char* function, std::span<const Array> arrays) {
 }
 
 // x repeated `times` over along a new dimension behind `axis`, the two then taken as one.
-Array repeat_evenly(const Array& x, std::int64_t times, int axis) {
+Array repeat_evenly(const Array& array, std::int64_t times, int array_axis) {
+  const MemoryOrder order(array);
+  const Array x = order.of(array);
+  const int axis = order.place(array_axis);
   Dims shape = x.shape();
   shape[axis] = checked_product("repeat", shape[axis], times);
   const Array out = empty(shape, x.dtype, x.device());
-  if (out.size() == 0) return out;
-  Dims apart = x.shape();
-  apart.insert(axis + 1, times);
-  const Array in = x.with(broadcast_to(insert_axis(x.layout, axis + 1), apart));
-  copy_block(in, out.with(Layout::contiguous(apart)));
-  return out;
+  if (out.size() > 0) {
+    Dims apart = x.shape();
+    apart.insert(axis + 1, times);
+    const Array in = x.with(broadcast_to(insert_axis(x.layout, axis + 1), apart));
+    copy_block(in, out.with(Layout::contiguous(apart)));
+  }
+  return order.undo(out);
+}
+
+// The arrays behind each other along an axis of the result, in memory order of the largest.
+Array join(std::span<const Array> arrays, int axis, const Dims& shape, DType dtype) {
+  const Array* largest = &arrays[0];
+  for (const Array& a : arrays) {
+    if (a.size() > largest->size()) largest = &a;
+  }
+  const MemoryOrder order(*largest);
+  const Array out = empty(order.of(shape), dtype, arrays[0].device());
+  std::vector<Array> views;
+  views.reserve(arrays.size());
+  for (const Array& a : arrays) views.push_back(order.of(a));
+  const std::vector<Operand> parts(views.begin(), views.end());
+  backend_of(out).join(parts, order.place(axis), out);
+  return order.undo(out);
 }
 
 Array flattened(const Array& x) {
@@ -298,10 +318,7 @@ Array concat(std::span<const Array> arrays, std::optional<std::int64_t> axis) {
       value_error("concat: axis ", along, " would have more than 2**63 - 1 elements");
     }
   }
-  const Array out = empty(shape, dtype, arrays[0].device());
-  const std::vector<Operand> parts(arrays.begin(), arrays.end());
-  backend_of(out).join(parts, along, out);
-  return out;
+  return join(arrays, along, shape, dtype);
 }
 
 Array stack(std::span<const Array> arrays, std::int64_t axis) {
@@ -314,13 +331,10 @@ Array stack(std::span<const Array> arrays, std::int64_t axis) {
     }
   }
   shape.insert(along, static_cast<std::int64_t>(arrays.size()));
-  const Array out = empty(shape, dtype, arrays[0].device());
   std::vector<Array> apart;  // each with a dimension of one where they stand side by side
   apart.reserve(arrays.size());
   for (const Array& a : arrays) apart.push_back(a.with(insert_axis(a.layout, along)));
-  const std::vector<Operand> parts(apart.begin(), apart.end());
-  backend_of(out).join(parts, along, out);
-  return out;
+  return join(apart, along, shape, dtype);
 }
 
 Array repeat(const Array& x, std::int64_t repeats, std::optional<std::int64_t> axis) {
@@ -445,22 +459,23 @@ Array roll(const Array& x, const Dims& shifts, const std::optional<Dims>& axes) 
   if (shifts.size() != 1 && shifts.size() != axes->size()) {
     value_error("roll: shift ", shifts, " and axis ", *axes, " must have the same length");
   }
-  const Array out = empty(x.shape(), x.dtype, x.device());
   Dims places;
   for (std::int64_t axis : *axes) places.push_back(normalize_axis(axis, x.ndim()));
-  if (out.size() == 0) return out;
+  const MemoryOrder order(x);
+  const Array in = order.of(x), out = empty(in.shape(), x.dtype, x.device());
+  if (out.size() == 0) return order.undo(out);
   Dims total(x.ndim(), 0);  // in [0, n); an axis named twice is rolled by the sum
   for (int i = 0; i < places.size(); ++i) {
-    const int place = static_cast<int>(places[i]);
-    const std::int64_t n = x.shape()[place];
+    const int place = order.place(static_cast<int>(places[i]));
+    const std::int64_t n = in.shape()[place];
     const std::int64_t shift = shifts[shifts.size() == 1 ? 0 : i] % n;
     // Each term is below n in magnitude, and the sum is taken without passing 2^63.
     const std::int64_t forward = shift < 0 ? shift + n : shift;
     total[place] =
         total[place] >= n - forward ? total[place] - (n - forward) : total[place] + forward;
   }
-  roll_blocks(total, 0, x, out);
-  return out;
+  roll_blocks(total, 0, in, out);
+  return order.undo(out);
 }
 
 Array tile(const Array& x, const Dims& repetitions) {

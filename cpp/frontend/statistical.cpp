@@ -2,6 +2,9 @@
 #include "statistical.hpp"
 
 #include <limits>
+#include <vector>
+
+#include "manipulation.hpp"
 
 namespace arrayx {
 
@@ -293,39 +296,28 @@ Array diff(const Array& x, std::int64_t axis, std::int64_t n, const std::optiona
   check(prepend, "prepend");
   check(append, "append");
 
-  Array current = astype(x, dtype, false);
-  if (prepend || append) {
-    Dims shape = x.shape();
-    shape[at] = length;
-    const Array joined = empty(shape, dtype, x.device());
-    std::int64_t first = 0;
-    const auto place = [&](const Array& part) {
-      const std::int64_t count = part.shape()[at];
-      if (part.size() > 0) {
-        backend_of(x).copy(part, joined.with(slice_axis(joined.layout, at, first, 1, count)));
-      }
-      first += count;
-    };
-    if (prepend) place(*prepend);
-    place(x);
-    if (append) place(*append);
-    current = joined;
-  } else if (n == 0) {
-    return copy(x);
-  }
+  std::vector<Array> parts;
+  if (prepend) parts.push_back(*prepend);
+  parts.push_back(x);
+  if (append) parts.push_back(*append);
+  if (n == 0 && parts.size() == 1) return copy(x);
+  const Array whole = parts.size() > 1 ? concat(parts, at) : astype(x, dtype, false);
+  const MemoryOrder order(whole);
+  Array current = order.of(whole);
+  const int place = order.place(at);
   for (; n > 0 && length > 0; --n) {
     Dims shape = current.shape();
-    shape[at] = --length;
+    shape[place] = --length;
     const Array out = empty(shape, dtype, x.device());
     if (out.size() > 0) {
-      const Array later = current.with(slice_axis(current.layout, at, 1, 1, length));
-      const Array earlier = current.with(slice_axis(current.layout, at, 0, 1, length));
+      const Array later = current.with(slice_axis(current.layout, place, 1, 1, length));
+      const Array earlier = current.with(slice_axis(current.layout, place, 0, 1, length));
       const Operand operands[] = {later, earlier};
       backend_of(x).elementwise(Op::subtract, compute_dtype(dtype), operands, out);
     }
     current = out;
   }
-  return current;
+  return order.undo(current);
 }
 
 }  // namespace arrayx
