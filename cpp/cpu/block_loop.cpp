@@ -271,6 +271,17 @@ std::int64_t distinct_bytes(const Plan& plan, int k, int itemsize) {
   return bytes;
 }
 
+// How many rows a tile of a transposed loop has: `rows`, or as many short ones that are neighbours
+// as fill a block.
+std::int64_t tile_rows(const Plan& plan, std::int64_t budget, std::int64_t rows) {
+  constexpr std::int64_t few_columns = 64;
+  if (plan.kind != LoopKind::transposed || plan.tile_dim != plan.ndim() - 2 ||
+      plan.size.back() > few_columns) {
+    return rows;
+  }
+  return std::max(rows, budget / plan.size.back());
+}
+
 // Whether a copy goes in Strips, see below: they must be a line wide. It pays within the last
 // cache, too, where tiles of bytes take up to five times as long.
 bool fits_strips(const Plan& plan, int itemsize) {
@@ -890,7 +901,7 @@ class BlockLoop {
                                        : block_;
     // Constants are a block long: so are the rows at most.
     if (transposed) budget = std::min(budget, std::min(tile, plan_.size[plan_.tile_dim]) * block_);
-    const Grid grid(plan_, budget, tile);
+    const Grid grid(plan_, budget, tile_rows(plan_, budget, tile));
     const std::int64_t elements_per_block = grid.elements_per_block();
     const std::int64_t chunk =
         large ? 1 << 17 : std::min<std::int64_t>(16384, parallel_grain / element_cost_bytes_);
@@ -1604,8 +1615,10 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   // Blocks need no scratch here; a larger one costs less bookkeeping, a tile stays within L1.
   const bool transposed = plan.kind == LoopKind::transposed;
   const bool stepped = transposed && plan.stride[0][plan.tile_dim] != 1;
-  const Grid grid(plan, (transposed ? 16384 : 65536) / itemsize,
-                  stepped ? line_bytes : std::max(8, line_bytes / itemsize));
+  const std::int64_t budget = (transposed ? 16384 : 65536) / itemsize;
+  const Grid grid(
+      plan, budget,
+      tile_rows(plan, budget, stepped ? line_bytes : std::max(8, line_bytes / itemsize)));
   const Dims in_strides = in_bytes(plan.stride[0], itemsize);
   const Dims out_strides = in_bytes(plan.stride[1], itemsize);
   const std::int64_t per_chunk =

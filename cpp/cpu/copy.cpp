@@ -304,7 +304,10 @@ void linspace(const Operand& out, std::complex<double> start, std::complex<doubl
   if (is_complex(out.dtype)) interpolate(start.imag(), stop.imag(), out.data + itemsize(real));
 }
 
-void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper) {
+namespace {
+
+// A row at a time.
+void triangle_by_rows(const Operand& in, const Operand& out, std::int64_t k, bool upper) {
   const Layout& shape = *out.layout;
   const int n = shape.ndim(), size = itemsize(out.dtype);
   if (shape.size == 0) return;
@@ -355,6 +358,80 @@ void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper)
     }
     if (streamed) kernels().stream_fence();
   });
+}
+
+// The part of an operand in the `count` rows of its matrices from `first` on.
+struct SomeRows {
+  Layout layout;
+  Operand operand;
+
+  SomeRows(const Operand& whole, std::int64_t first, std::int64_t count)
+      : layout(slice_axis(*whole.layout, whole.layout->ndim() - 2, first, 1, count)),
+        operand(whole) {
+    operand.data += (layout.offset - whole.layout->offset) * itemsize(whole.dtype);
+    operand.layout = &layout;
+  }
+  SomeRows(const SomeRows&) = delete;
+};
+
+// Of many small matrices, by a mask of one: what is kept, or zero.
+void triangle_by_mask(const Operand& in, const Operand& out, std::int64_t k, bool upper) {
+  const Dims& shape = out.layout->shape;
+  const int n = shape.size();
+  const std::int64_t rows = shape[n - 2], columns = shape[n - 1];
+  std::vector<char> kept(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      kept[static_cast<std::size_t>(r * columns + c)] = upper ? c - r >= k : c - r <= k;
+    }
+  }
+  const Layout matrix = broadcast_to(Layout::contiguous({rows, columns}), shape);
+  Operand mask;
+  mask.data = kept.data();
+  mask.layout = &matrix;
+  mask.dtype = DType::bool_;
+  Element zero;
+  zero.dtype = out.dtype;
+  const Operand operands[] = {mask, in, zero};
+  elementwise(Op::where, compute_dtype(out.dtype), operands, out);
+}
+
+}  // namespace
+
+void triangle(const Operand& in, const Operand& out, std::int64_t k, bool upper) {
+  constexpr std::int64_t short_row = 512, few_matrices = 4, small_matrix = 1 << 14;
+  const Layout& layout = *out.layout;
+  if (layout.size == 0) return;
+  const int n = layout.ndim();
+  const std::int64_t rows = layout.shape[n - 2], columns = layout.shape[n - 1];
+  // Rows before `first` are kept whole in an upper triangle, and cleared in a lower one, from
+  // `last` on the other way round.
+  const std::int64_t first = std::clamp<std::int64_t>(upper ? 1 - k : -k, 0, rows);
+  const std::int64_t last = std::clamp<std::int64_t>(columns - k - (upper ? 0 : 1), first, rows);
+  if (rows > 2 * columns && 2 * (last - first) < rows) {
+    const auto keep = [&](std::int64_t from, std::int64_t to) {
+      if (from < to)
+        copy(SomeRows(in, from, to - from).operand, SomeRows(out, from, to - from).operand);
+    };
+    Element zero;
+    zero.dtype = out.dtype;
+    const auto clear = [&](std::int64_t from, std::int64_t to) {
+      if (from < to) copy(zero, SomeRows(out, from, to - from).operand);
+    };
+    upper ? keep(0, first) : clear(0, first);
+    upper ? clear(last, rows) : keep(last, rows);
+    if (first < last) {
+      triangle(SomeRows(in, first, last - first).operand,
+               SomeRows(out, first, last - first).operand, k + first, upper);
+    }
+    return;
+  }
+  const std::int64_t size = itemsize(out.dtype);
+  if (layout.size >= few_matrices * rows * columns && rows * columns <= small_matrix &&
+      (columns * size < short_row || layout.strides[n - 1] != 1)) {
+    return triangle_by_mask(in, out, k, upper);
+  }
+  triangle_by_rows(in, out, k, upper);
 }
 
 }  // namespace arrayx::cpu

@@ -8,6 +8,7 @@
 #include "../operands.hpp"
 #include "caches.hpp"
 #include "engine.hpp"
+#include "items.hpp"
 #include "kernels.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
@@ -105,7 +106,8 @@ struct Pass {
 };
 
 // Copies group elements k0 … k0 + count of `width` outputs, `kept_stride` bytes apart, into a block
-// [count][width] (columns) or [width][count].
+// [count][width] (columns) or [width][count]. Of that the rows of an output's last two dimensions
+// go to the kernel together, which may lie transposed or be short.
 void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t width,
           std::int64_t k0, std::int64_t count, bool columns, char* block) {
   const Plan& g = p.group;
@@ -122,9 +124,23 @@ void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t 
   const Strides2D from{columns ? step : kept_stride, columns ? kept_stride : step};
   const Strides2D to{(columns ? width : count) * item, item};
   for (;;) {
-    const std::int64_t run = std::min(g.size[last] - at[last], count);
-    const std::int64_t rows = columns ? run : width, items = columns ? width : run;
-    copy_items(in + offset * item, from, block, to, rows, items);
+    std::int64_t run = std::min(g.size[last] - at[last], count), together = 1;
+    if (!columns && last > 0 && run == g.size[last]) {
+      together = std::min(g.size[last - 1] - at[last - 1], count / run);
+    }
+    if (together > 1) {
+      const std::int64_t row_step = g.stride[0][last - 1];
+      for (std::int64_t w = 0; w < width; ++w) {
+        copy_items(in + offset * item + w * kept_stride, {row_step * item, step},
+                   block + w * to.row, {run * item, item}, together, run);
+      }
+      offset += (together - 1) * row_step;
+      at[last - 1] += together - 1;
+      run *= together;
+    } else {
+      const std::int64_t rows = columns ? run : width, items = columns ? width : run;
+      copy_items(in + offset * item, from, block, to, rows, items);
+    }
     count -= run;
     if (count == 0) return;
     block += run * (columns ? width : 1) * item;
@@ -538,6 +554,50 @@ bool reduce_few(Reduction op, DType accumulator, const Operand& in, std::span<co
   return true;
 }
 
+// Results of one element each: that element, or its sum with zero; false for all others.
+bool reduce_single(Reduction op, DType accumulator, const Operand& in,
+                   std::span<const bool> reduced, const Operand& out) {
+  if (count_of(*in.layout, reduced) != 1) return false;
+  Layout layout;
+  for (int i = 0; i < in.layout->ndim(); ++i) {
+    if (reduced[i]) continue;
+    layout.shape.push_back(in.layout->shape[i]);
+    layout.strides.push_back(in.layout->strides[i]);
+  }
+  layout.size = in.layout->size;
+  Operand elements = in;
+  elements.layout = &layout;
+  switch (op) {
+    case Reduction::sum:
+      if (is_integer(accumulator)) break;
+      {
+        Element zero;
+        zero.dtype = accumulator;
+        const Operand operands[] = {elements, zero};
+        elementwise(Op::add, accumulator, operands, out);
+        return true;
+      }
+    case Reduction::count_nonzero: {
+      const Array flags = accumulators(Layout::contiguous(layout.shape), DType::bool_);
+      copy(elements, flags);
+      copy(flags, out);
+      return true;
+    }
+    case Reduction::any:
+    case Reduction::all:
+      if (out.dtype != DType::bool_) return false;
+      break;
+    case Reduction::prod:
+    case Reduction::max:
+    case Reduction::min:
+      break;
+    default:
+      return false;
+  }
+  copy(elements, out);
+  return true;
+}
+
 // Where kept dimensions repeat the same elements: each result is found once and copied; false where
 // none does.
 bool reduce_repeated(Reduction op, DType accumulator, const Operand& in,
@@ -567,10 +627,11 @@ bool reduce_repeated(Reduction op, DType accumulator, const Operand& in,
 namespace {
 
 // The general way. `deviations`: where the sums of the deviations from the centers go, besides
-// those of their squares; it is laid out as out is.
+// those of their squares; it is laid out as out is. `order_free`: the result is the same in
+// whatever order elements are combined.
 void reduce_groups(Reduction op, DType accumulator, const Operand& in,
                    std::span<const bool> reduced, const Operand* center, const Operand& out,
-                   const Array* deviations) {
+                   const Array* deviations, bool order_free) {
   const Layout& layout = *in.layout;
   const int ndim = layout.ndim(), out_item = itemsize(accumulator);
   const bool from_mean = op == Reduction::sum_squared_deviations && !center;
@@ -592,7 +653,6 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
 
   // A result of another dtype, or accumulators that would overwrite what is still to be read, go
   // through a buffer.
-  const bool order_free = conditional(op) || is_integer(accumulator) || accumulator == DType::bool_;
   Array buffer;
   DType dtype = in.dtype;
   const char* data = in.data;
@@ -778,14 +838,14 @@ void reduce_about_mean(DType accumulator, const Operand& in, std::span<const boo
   const Operand about(center);
   reduce(Reduction::sum, accumulator, first, reduced, nullptr, center);
   divide(accumulator, center.data(), static_cast<double>(elements), center.size());
-  reduce_groups(Reduction::sum_squared_deviations, accumulator, in, reduced, &about, squares,
-                &sums);
+  reduce_groups(Reduction::sum_squared_deviations, accumulator, in, reduced, &about, squares, &sums,
+                false);
   const double n = static_cast<double>(count_of(layout, reduced));
   if (!about_means(accumulator, sums.data(), squares.data(), n, squares.size())) {
     reduce(Reduction::sum, accumulator, in, reduced, nullptr, center);
     divide(accumulator, center.data(), n, center.size());
     reduce_groups(Reduction::sum_squared_deviations, accumulator, in, reduced, &about, sums,
-                  nullptr);
+                  nullptr, false);
     dispatch(accumulator, [&](auto zero) {
       using T = decltype(zero);
       if constexpr (std::is_floating_point_v<T>) {
@@ -812,6 +872,43 @@ bool reduce_few_about_mean(DType accumulator, DType dtype, const char* in, std::
   if (!about_means(accumulator, both, square, static_cast<double>(n), 1)) return false;
   std::memcpy(out, square, itemsize(accumulator));
   return true;
+}
+
+// Floating extremes of what does not lie in memory in the order in which it is counted. An extreme
+// that is neither zero, of which there are two, nor NaN is the same in whatever order it is found;
+// false, and `out` undefined, where there is another or nothing would be gained.
+bool extreme_in_any_order(Reduction op, DType accumulator, const Operand& in,
+                          std::span<const bool> reduced, const Operand& out) {
+  if ((op != Reduction::max && op != Reduction::min) || !is_floating(accumulator)) return false;
+  if (out.dtype != accumulator || !out.layout->is_contiguous()) return false;
+  const Layout& layout = *in.layout;
+  Dims shape, strides;
+  std::int64_t n = 1;
+  for (int i = 0; i < layout.ndim(); ++i) {
+    if (!reduced[i]) continue;
+    shape.push_back(layout.shape[i]);
+    strides.push_back(layout.strides[i]);
+    n *= layout.shape[i];
+  }
+  if (n < small_group) return false;
+  const Dims* const group[1] = {&strides};
+  const Plan counted = make_plan(shape, group, 1, false), memory = make_plan(shape, group, 1);
+  if (counted.ndim() == memory.ndim() && detail::magnitude(counted.stride[0][counted.ndim() - 1]) ==
+                                             memory.stride[0][memory.ndim() - 1]) {
+    return false;
+  }
+  reduce_groups(op, accumulator, in, reduced, nullptr, out, nullptr, true);
+  return dispatch(accumulator, [&](auto zero) {
+    using T = decltype(zero);
+    bool decided = true;
+    if constexpr (std::is_floating_point_v<T>) {
+      for (std::int64_t i = 0; i < out.layout->size; ++i) {
+        const T x = load<T>(out.data + i * std::int64_t(sizeof(T)));
+        decided &= x < 0 || x > 0;
+      }
+    }
+    return decided;
+  });
 }
 
 }  // namespace
@@ -853,11 +950,14 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   if (!center && reduce_few(op, accumulator, in, reduced, out)) return;
   if (out.layout->size == 0) return;
   if (layout.size == 0) return write_empty(op, accumulator, out);
+  if (!center && reduce_single(op, accumulator, in, reduced, out)) return;
   if (!center && reduce_repeated(op, accumulator, in, reduced, out)) return;
   if (about_mean && count_of(layout, reduced) > few_deviations) {
     return reduce_about_mean(accumulator, in, reduced, out);
   }
-  reduce_groups(op, accumulator, in, reduced, center, out, nullptr);
+  if (!center && extreme_in_any_order(op, accumulator, in, reduced, out)) return;
+  const bool order_free = conditional(op) || is_integer(accumulator) || accumulator == DType::bool_;
+  reduce_groups(op, accumulator, in, reduced, center, out, nullptr, order_free);
 }
 
 // ---- argmax, argmin -----------------------------------------------------------------------------

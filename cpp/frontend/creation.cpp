@@ -196,10 +196,15 @@ Array triangle(const char* function, const Array& x, std::int64_t k, bool upper)
   if (x.ndim() < 2) {
     value_error(function, " takes arrays of at least 2 dimensions, not of shape ", x.shape());
   }
-  const Array out = empty(x.shape(), x.dtype, x.device());
+  const Array out = empty_like_layout(x, x.dtype);
   if (out.size() == 0) return out;
-  const std::int64_t rows = x.shape()[x.ndim() - 2], columns = x.shape().back();
-  backend_of(x).triangle(x, out, std::clamp(k, -rows, columns), upper);
+  const int last = x.ndim() - 1;
+  k = std::clamp(k, -x.shape()[last - 1], x.shape()[last]);
+  if (out.strides()[last - 1] < out.strides()[last]) {  // the other triangle of what lies in memory
+    backend_of(x).triangle(matrix_transpose(x), matrix_transpose(out), -k, !upper);
+  } else {
+    backend_of(x).triangle(x, out, k, upper);
+  }
   return out;
 }
 

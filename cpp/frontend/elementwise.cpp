@@ -1,6 +1,7 @@
 #include "elementwise.hpp"
 
 #include <array>
+#include <cstdlib>
 
 namespace arrayx {
 
@@ -176,8 +177,28 @@ bool is_square(Op op, const Value& x, const Value& exponent) {
   return array && scalar && is_square(op, array->dtype, *scalar);
 }
 
+// How many elements follow each other in memory before another dimension moves.
+std::int64_t row_length(const Layout& layout) {
+  std::int64_t length = 1, nearest = 0;
+  for (int i = 0; i < layout.ndim(); ++i) {
+    const std::int64_t s = std::abs(layout.strides[i]);
+    if (layout.shape[i] == 1 || s == 0 || (nearest != 0 && s > nearest)) continue;
+    nearest = s;
+    length = layout.shape[i];
+  }
+  return length;
+}
+
+// Whether a result had better lie as `a` does than as `b`, in rows of a few elements.
+bool has_longer_rows(const Array& a, const Array& b) {
+  constexpr std::int64_t few = 16, much_longer = 4;
+  const std::int64_t rows = row_length(b.layout);
+  return rows < few && row_length(a.layout) >= much_longer * rows;
+}
+
 // The operand whose memory order the result has: of those that fill it, the order in which most of
-// their bytes lie, the first one of equals. Null if none fills it.
+// their bytes lie, of equals the first one if another has not much longer rows. Null if none fills
+// it.
 const Array* order_giver(std::span<const Value> args, const Dims& shape) {
   const auto filling = [&](const Value& v) {
     const Array* a = std::get_if<Array>(&v);
@@ -193,7 +214,7 @@ const Array* order_giver(std::span<const Value> args, const Dims& shape) {
       const Array* const b = filling(args[k]);
       if (b && b->layout.strides == a->layout.strides) bytes += itemsize(b->dtype);
     }
-    if (bytes > most) {
+    if (bytes > most || (bytes == most && has_longer_rows(*a, *best))) {
       best = a;
       most = bytes;
     }

@@ -617,6 +617,57 @@ inline constexpr i64 fetched_rows = 32;
 // an L2. What is nearer takes half as long again so.
 inline constexpr i64 far_bytes = 1 << 16;
 
+// The four registers of items of a, b, c and d by turns, each to put(register, its number).
+template <class V, int... I, class Put>
+ARRAYX_HD void interleave_four(V a, V b, V c, V d, std::integer_sequence<int, I...> lanes,
+                               const Put& put) {
+  const V ac[2] = {interleave_half<0>(a, c, lanes), interleave_half<1>(a, c, lanes)};
+  const V bd[2] = {interleave_half<0>(b, d, lanes), interleave_half<1>(b, d, lanes)};
+  ARRAYX_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    put(interleave_half<0>(ac[i], bd[i], lanes), 2 * i);
+    put(interleave_half<1>(ac[i], bd[i], lanes), 2 * i + 1);
+  }
+}
+
+// The first three of every four items of a register, which fill three quarters of it: shuffled
+// within parts of 16 bytes, whose three words are then brought together.
+template <class T, class V, int... B, int... W>
+ARRAYX_HD V three_of_four(V a, std::integer_sequence<int, B...>, std::integer_sequence<int, W...>) {
+  constexpr int size = sizeof(T);
+  using Bytes = Vec<u8, sizeof...(B)>;
+  using Words = Vec<u32, sizeof...(W)>;
+  const Bytes bytes = ops::bit_cast<Bytes>(a);
+  const Bytes together(__builtin_shufflevector(
+      bytes.v, bytes.v,
+      (B % 16 < 12
+           ? B / 16 * 16 + (B % 16 / (3 * size) * 4 + B / size % (16 / size) % 3) * size + B % size
+           : B)...));
+  const Words words = ops::bit_cast<Words>(together);
+  return ops::bit_cast<V>(Words(__builtin_shufflevector(
+      words.v, words.v, (W < int(sizeof...(W)) / 4 * 3 ? W / 3 * 4 + W % 3 : W)...)));
+}
+
+// Three rows of items of one or two bytes by turns: how many of each have been taken. What stores
+// write behind their rows the next ones overwrite.
+template <class T>
+ARRAYX_HD i64 interleave_three(const char* in, i64 in_column, char* out, i64 rows) {
+  constexpr i64 size = sizeof(T), lanes = ops::vector_bytes / size, behind = lanes / 4;
+  using V = Vec<T, static_cast<int>(lanes)>;
+  constexpr std::make_integer_sequence<int, static_cast<int>(lanes)> indices{};
+  i64 r = 0;
+  for (; r + lanes + behind <= rows; r += lanes) {
+    const auto row = [&](i64 c) { return V::load(in + c * in_column + r * size); };
+    const V last = row(2);
+    interleave_four(row(0), row(1), last, last, indices, [&](V a, int i) {
+      three_of_four<T>(a, std::make_integer_sequence<int, ops::vector_bytes>{},
+                       std::make_integer_sequence<int, ops::vector_bytes / 4>{})
+          .store(out + (3 * r + i * (lanes / 4 * 3)) * size);
+    });
+  }
+  return r;
+}
+
 // Items of 2 or 4 rows by turns: how many of each have been taken.
 template <class T>
 ARRAYX_HD i64 interleave_rows(const char* in, i64 in_column, char* out, i64 rows, i64 columns) {
@@ -626,19 +677,14 @@ ARRAYX_HD i64 interleave_rows(const char* in, i64 in_column, char* out, i64 rows
     using V = Vec<T, static_cast<int>(lanes)>;
     using Indices = std::make_integer_sequence<int, static_cast<int>(lanes)>;
     const auto row = [&](i64 c) { return V::load(in + c * in_column + r * size); };
-    const auto put = [&](V a, V b, char* to) {
-      interleave_half<0>(a, b, Indices{}).store(to);
-      interleave_half<1>(a, b, Indices{}).store(to + sizeof(V));
-    };
     for (; r + lanes <= rows; r += lanes) {
       char* q = out + r * columns * size;
       if (columns == 2) {
-        put(row(0), row(1), q);
+        interleave_half<0>(row(0), row(1), Indices{}).store(q);
+        interleave_half<1>(row(0), row(1), Indices{}).store(q + sizeof(V));
       } else {
-        const V a = row(0), b = row(1), c = row(2), d = row(3);
-        put(interleave_half<0>(a, c, Indices{}), interleave_half<0>(b, d, Indices{}), q);
-        put(interleave_half<1>(a, c, Indices{}), interleave_half<1>(b, d, Indices{}),
-            q + 2 * sizeof(V));
+        interleave_four(row(0), row(1), row(2), row(3), Indices{},
+                        [&](V a, int i) { a.store(q + i * i64{sizeof(V)}); });
       }
     }
   }
@@ -750,6 +796,48 @@ template <class T, int across>
   }
 }
 
+// Rows of fewer columns than a square of n has, which follow each other: what a square writes
+// behind a row the next one overwrites. How many rows are done; the last ones would reach beyond
+// the end.
+template <class T, int n>
+ARRAYX_HD i64 transpose_overlapping(const char* in, i64 in_column, char* out, i64 rows,
+                                    i64 columns) {
+  constexpr i64 size = sizeof(T);
+  i64 offset[n];
+  for (i64 c = 0; c < n; ++c) offset[c] = std::min(c, columns - 1) * in_column;
+  const i64 behind = (n - 1) / columns;  // rows that the last one of a square is written over
+  i64 r = 0;
+  for (; r + n + behind <= rows; r += n) {
+    transpose_square<T, n>(ListedColumns{in + r * size, offset}, out + r * columns * size,
+                           columns * size);
+  }
+  return r;
+}
+
+// Whether squares of n store their rows, of 16 bytes or more, one after the other.
+template <class T, int n>
+inline constexpr bool in_order =
+    sizeof(T) < 16 && n * sizeof(T) >= 16 && n <= square_side<T> && !by_words<T, n>;
+
+// The rows of few columns that the smallest such squares transpose, of those that follow each
+// other.
+template <class T>
+i64 transpose_few(const char* in, i64 in_column, char* out, i64 rows, i64 columns) {
+  if constexpr (sizeof(T) <= 2 && ops::vector_bytes >= 32) {
+    if (columns == 3) return interleave_three<T>(in, in_column, out, rows);
+  }
+  if constexpr (in_order<T, 4>) {
+    if (columns <= 4) return transpose_overlapping<T, 4>(in, in_column, out, rows, columns);
+  }
+  if constexpr (in_order<T, 8>) {
+    if (columns <= 8) return transpose_overlapping<T, 8>(in, in_column, out, rows, columns);
+  }
+  if constexpr (in_order<T, 16>) {
+    if (columns <= 16) return transpose_overlapping<T, 16>(in, in_column, out, rows, columns);
+  }
+  return 0;
+}
+
 // out[r][c] = in[r][c] where `in` is contiguous along r and `out` along c.
 template <class T>
 void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns) {
@@ -771,7 +859,11 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
     return;
   }
   if (columns < n) {
-    copy_narrow<T>(in, {size, in_column}, out, {out_row, size}, rows, columns);
+    const i64 done = columns > 2 && out_row == columns * size
+                         ? transpose_few<T>(in, in_column, out, rows, columns)
+                         : 0;
+    copy_narrow<T>(in + done * size, {size, in_column}, out + done * out_row, {out_row, size},
+                   rows - done, columns);
     return;
   }
   const bool far = rows * columns * size >= far_bytes;
