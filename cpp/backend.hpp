@@ -274,11 +274,9 @@ class Backend {
   // out is contiguous in its last two dimensions and overlaps neither input.
   virtual void matmul(const Operand& a, const Operand& b, const Operand& out) = 0;
 
-  // out = the sums of a * b, or of conj(a) * b if `conjugate`, over the last dimension, of one
-  // numeric dtype. Only for an engine that has it; others' are made of matmul().
-  virtual bool has_vecdot() const { return false; }
-  virtual void vecdot(const Operand& /*a*/, const Operand& /*b*/, bool /*conjugate*/,
-                      const Operand& /*out*/) {}
+  // out = the sums of a * b, or of conj(a) * b if `conjugate`, over the last dimension, which is
+  // not empty; of one numeric dtype.
+  virtual void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out) = 0;
   // Cross products of the vectors of three along the last dimension, all of one shape and one
   // dtype; false, and nothing written, from an engine that has none of that dtype.
   virtual bool cross(const Operand& /*a*/, const Operand& /*b*/, const Operand& /*out*/) {

@@ -313,6 +313,14 @@ void HostFallback::matmul(const Operand& a, const Operand& b, const Operand& out
   result.deliver();
 }
 
+void HostFallback::vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out) {
+  ARRAYX_READ(x, a);
+  ARRAYX_READ(y, b);
+  ARRAYX_WRITE(result, out);
+  host_.vecdot(x, y, conjugate, result);
+  result.deliver();
+}
+
 std::int64_t HostFallback::solve(const Operand& a, const Operand& b, const Operand& out) {
   ARRAYX_READ(x, a);
   ARRAYX_READ(y, b);

@@ -43,6 +43,7 @@ class HostFallback : public Backend {
                     const Operand& out) override;
 
   void matmul(const Operand& a, const Operand& b, const Operand& out) override;
+  void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out) override;
   std::int64_t solve(const Operand& a, const Operand& b, const Operand& out) override;
   std::int64_t inverse(const Operand& a, const Operand& out) override;
   void determinant(const Operand& a, const Operand* det, const Operand* sign,

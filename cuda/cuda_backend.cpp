@@ -194,7 +194,6 @@ class CudaBackend final : public HostFallback {
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     run([&] { cuda::matmul(a, b, out); }, [&] { HostFallback::matmul(a, b, out); });
   }
-  bool has_vecdot() const override { return true; }
   void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out) override {
     const OnDevice here(index_);
     cuda::vecdot(a, b, conjugate, out);

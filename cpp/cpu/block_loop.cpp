@@ -314,6 +314,7 @@ class BlockLoop {
       bytes_per_element_ += constant_[k] ? 0 : size;
       any_constant_ |= constant_[k];
     }
+    for (int k = 0; k <= out_; ++k) twin_[k] = twin_of(k);
     block_ = block_elements(largest_);
     element_cost_bytes_ = std::max<std::int64_t>({std::int64_t{bytes_per_element_}, arithmetic, 1});
     // Constants are repeated once into a block of their own that all threads read.
@@ -361,6 +362,17 @@ class BlockLoop {
   }
 
  private:
+  // The first operand that is the same as operand k, and is read in its place.
+  int twin_of(int k) const {
+    for (int l = 0; l < k && k < out_; ++l) {
+      if (operands_[l].data == operands_[k].data && operands_[l].memory == operands_[k].memory &&
+          operands_[l].kernel == operands_[k].kernel && plan_.stride[l] == plan_.stride[k]) {
+        return l;
+      }
+    }
+    return k;
+  }
+
   void repeat_constant(int k) {
     const DType from = operands_[k].memory, to = operands_[k].kernel;
     const int size = itemsize(to);
@@ -663,6 +675,10 @@ class BlockLoop {
       const int out = K_ - 1;
       const void* in[plan_operands];
       for (int k = 0; k < out; ++k) {
+        if (loop_.twin_[k] < k) {
+          in[k] = in[loop_.twin_[k]];
+          continue;
+        }
         in[k] = loop_.constant_[k] ? loop_.constants_[k] : source(k, at_[k] + j * step_[k], n);
         if (fetched_[k]) {
           fetch_items(at_[k] + (more ? (j + n) * step_[k] : next_[k]), n, step_[k], item_[k]);
@@ -967,6 +983,11 @@ class BlockLoop {
           source_[k] = loop_.constants_[k];
           continue;
         }
+        if (const int twin = loop_.twin_[k]; twin < k) {
+          source_[k] = source_[twin];
+          in_rows_[k] = in_rows_[twin];
+          continue;
+        }
         char* const at = loop_.operands_[k].data + place.offset(loop_.stride_[k]);
         const bool whole = lies_whole(k, sizes);
         if (used_where_it_lies(k, sizes, whole)) {
@@ -1150,6 +1171,7 @@ class BlockLoop {
   const std::int64_t total_;
   const int out_ = plan_.operands - 1, inner_ = plan_.ndim() - 1;
   std::array<bool, plan_operands> constant_{};  // the same element everywhere
+  std::array<int, plan_operands> twin_{};
   std::array<bool, plan_operands> cast_{};
   bool any_constant_ = false, direct_ = false, past_caches_ = false, streamed_ = false;
   int largest_ = 1, bytes_per_element_ = 0;

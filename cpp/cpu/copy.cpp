@@ -13,8 +13,8 @@ namespace arrayx::cpu {
 namespace {
 
 // Few elements need no plan, which would cost most of the call, where they lie in memory as they
-// are counted or have at most two dimensions and the dtype of the result; nor what one thread fills
-// with one element, of which it would be a tenth. False for all others.
+// are counted or have the dtype of the result; nor what one thread fills with one element, of which
+// it would be a tenth. False for all others.
 bool copy_few(const Operand& in, const Operand& out) {
   constexpr std::int64_t most_bytes = 4096;
   const Layout& to = *out.layout;
@@ -39,7 +39,16 @@ bool copy_few(const Operand& in, const Operand& out) {
     std::memcpy(out.data, in.data, static_cast<std::size_t>(n * size));
     return true;
   }
-  if (ndim < 1 || ndim > 2) return false;
+  if (ndim > 2) {
+    Dims from(ndim), to_bytes = to.strides;
+    for (int d = 0; d < ndim; ++d) {
+      from[d] = in.host_scalar ? 0 : in.layout->strides[d] * size;
+      to_bytes[d] *= size;
+    }
+    if (n > 0) copy_box(in.data, from, out.data, to_bytes, to.shape, size);
+    return true;
+  }
+  if (ndim < 1) return false;
   const auto step = [&](const Operand& x, int axis) {
     return x.host_scalar || axis < 0 ? 0 : x.layout->strides[axis] * size;
   };
@@ -135,31 +144,42 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
     }
     if (all) return join_rows(matrices, result, size);
   }
-  int cut = 0;  // the longest dimension before the axis
-  for (int d = 1; d < axis; ++d) {
-    if (whole.shape[d] > whole.shape[cut]) cut = d;
+  // The first dimension before the axis of which little is at one index: chunks are some of its
+  // indices at one of the dimensions before it.
+  int cut = 0;
+  std::int64_t before = 1, per_index = bytes;
+  for (; cut < axis; ++cut) {
+    per_index /= std::max<std::int64_t>(whole.shape[cut], 1);
+    if (per_index <= 4 * chunk_bytes) break;
+    before *= whole.shape[cut];
   }
-  if (!interleaved || axis == 0 || bytes <= chunk_bytes / 4 ||
-      bytes / whole.shape[cut] > 4 * chunk_bytes) {
+  if (!interleaved || cut >= axis || bytes <= chunk_bytes / 4) {
     for_each_part(parts, axis, out, [](const Operand& in, const Operand& to) { copy(in, to); });
     return;
   }
   // One part after the other would bring every line from memory once for each of them: all parts
   // of a chunk are copied while it is in the caches, and a large result then goes past them.
-  const std::int64_t length = whole.shape[cut], per_index = bytes / length;
+  const std::int64_t length = whole.shape[cut];
   const std::int64_t per_chunk = std::max<std::int64_t>(1, chunk_bytes / per_index);
-  const bool apart = cut == 0 && whole.is_contiguous();  // chunks do not take turns themselves
+  const std::int64_t chunks = (length + per_chunk - 1) / per_chunk;
+  const bool apart = whole.is_contiguous();  // chunks do not take turns themselves
   const bool streamed = apart && goes_past_caches(bytes, 2 * bytes);
   const auto count_of_parts = static_cast<std::int64_t>(parts.size());
-  parallel_for((length + per_chunk - 1) / per_chunk, 2 * bytes, [&](std::int64_t c) {
-    const std::int64_t first = c * per_chunk, count = std::min(per_chunk, length - first);
+  parallel_for(before * chunks, 2 * bytes, [&](std::int64_t c) {
+    const std::int64_t first = c % chunks * per_chunk, count = std::min(per_chunk, length - first);
     const auto cut_out = [&](const Operand& operand, Layout& layout) {
       layout = *operand.layout;
-      layout.size = layout.size / length * count;
+      layout.size = layout.size / before / length * count;
       layout.shape[cut] = count;
+      std::int64_t offset = first * layout.strides[cut], rest = c / chunks;
+      for (int d = cut - 1; d >= 0; --d) {
+        offset += rest % whole.shape[d] * layout.strides[d];
+        rest /= whole.shape[d];
+        layout.shape[d] = 1;
+      }
       Operand piece = operand;
       piece.layout = &layout;
-      piece.data += first * layout.strides[cut] * itemsize(operand.dtype);
+      piece.data += offset * itemsize(operand.dtype);
       return piece;
     };
     std::vector<Layout> layouts(parts.size() + 1);

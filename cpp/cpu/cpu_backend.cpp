@@ -105,6 +105,9 @@ class CpuBackend final : public Backend {
   void matmul(const Operand& a, const Operand& b, const Operand& out) override {
     cpu::matmul(a, b, out);
   }
+  void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out) override {
+    cpu::vecdot(a, b, conjugate, out);
+  }
   bool cross(const Operand& a, const Operand& b, const Operand& out) override {
     return cpu::cross(a, b, out);
   }

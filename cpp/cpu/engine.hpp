@@ -48,6 +48,8 @@ bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out
 void matmul(const Operand& a, const Operand& b, const Operand& out);
 // ---- cross.cpp
 bool cross(const Operand& a, const Operand& b, const Operand& out);
+// ---- dots.cpp
+void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& out);
 // ---- linalg.cpp
 std::int64_t solve(const Operand& a, const Operand& b, const Operand& out);
 std::int64_t inverse(const Operand& a, const Operand& out);

@@ -197,6 +197,18 @@ using DotsKernel = void (*)(const DotsJob& job);
 // c[j] = the sum of b[l] * a[l][j], for k rows of n items that lie next to each other, as those of
 // b and c do.
 using WeightedRowsKernel = DotsKernel;
+// out[r] = the sum of the products of row r of a, or of its conjugates, with that of b: n numbers
+// that follow each other. Rows are so many bytes apart; distant ones come from beyond an L2.
+struct PairedDotsJob {
+  const char* a;
+  std::int64_t a_row;
+  const char* b;
+  std::int64_t b_row;
+  char* out;
+  std::int64_t rows, n;
+  bool distant;
+};
+using PairedDotsKernel = void (*)(const PairedDotsJob& job);
 inline constexpr std::int64_t short_dots_bytes = 160;  // of rows that are read side by side
 
 // Writes base plus the position of each of the n bytes at p that is not zero, but of no more than
@@ -252,8 +264,9 @@ struct KernelTable {
   bool multiplies_large = false;  // those kernels, floating matrices of any size, as fast as any
   DotsKernel dots[2] = {};        // of float32 and float64
   WeightedRowsKernel weighted_rows[2] = {};
-  ReduceKernels reduce;           // see kernels/reduce_kernels.hpp
-  const FftKernels* fft[2] = {};  // of float32 and float64
+  PairedDotsKernel paired_dots[2][2] = {};  // of real and complex, narrow and wide numbers
+  ReduceKernels reduce;                     // see kernels/reduce_kernels.hpp
+  const FftKernels* fft[2] = {};            // of float32 and float64
   const SmallMatrixKernels* small_matrices[2] = {};
 };
 

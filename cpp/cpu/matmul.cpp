@@ -196,31 +196,30 @@ void symmetric_product(DType dtype, const Matrix& a, char* c, std::int64_t n, st
   }
 }
 
-// out[i] = the sum of x[i][j] * y[i][j] over k items that lie next to each other. In pieces, each
-// of which one thread adds up, so that the sum does not depend on their number.
-template <class T, class At>
-void dot_products(std::int64_t count, std::int64_t k, const At& at) {
-  constexpr std::int64_t most = 8192, size = sizeof(T);
-  const DotsKernel dot = kernels().dots[size == 8];
-  const std::int64_t pieces = (k - 1) / most + 1;
-  std::vector<T> sums(static_cast<std::size_t>(count * pieces));
-  const std::int64_t per_chunk = std::max<std::int64_t>(1, 2 * most / k);
-  parallel_for((count * pieces - 1) / per_chunk + 1, 2 * count * k * size, [&](std::int64_t c) {
-    const std::int64_t end = std::min(count * pieces, (c + 1) * per_chunk);
-    for (std::int64_t i = c * per_chunk; i < end; ++i) {
-      const std::int64_t first = i % pieces * most;
-      const auto [x, y, out] = at(i / pieces);
-      dot({x + first * size, 0, y + first * size, 0, &sums[static_cast<std::size_t>(i)], 1, 1, 1, 1,
-           std::min(most, k - first)});
-    }
-  });
-  for (std::int64_t i = 0; i < count; ++i) {
-    T* const sum = sums.data() + i * pieces;
-    for (std::int64_t step = 1; step < pieces; step *= 2) {
-      for (std::int64_t j = 0; j + step < pieces; j += 2 * step) sum[j] += sum[j + step];
-    }
-    std::memcpy(std::get<2>(at(i)), sum, size);
-  }
+// Whether the product of m rows with a column is better one of sums of products: of narrow
+// integers, and of one long row.
+bool is_of_sums(DType dtype, std::int64_t m, std::int64_t k) {
+  constexpr std::int64_t few = 4096;
+  if (is_integer(dtype)) return m * k > few && (m == 1 || itemsize(dtype) < 8);
+  return m == 1 && !is_complex(dtype) && k * itemsize(dtype) > short_dots_bytes;
+}
+
+// a[…, m, k] @ b[…, k, 1] as sums of products of rows with the column.
+void column_product(const Operand& a, const Operand& b, const Operand& out) {
+  const int nd = out.layout->ndim();
+  const Layout& rows = *a.layout;
+  Layout results = *out.layout;
+  results.shape.pop_back();
+  results.strides.pop_back();
+  Layout column = *b.layout;
+  std::swap(column.strides[nd - 2], column.strides[nd - 1]);
+  column.strides[nd - 2] = 0;
+  column.shape = rows.shape;
+  column.size = rows.size;
+  Operand y = b, sums = out;
+  y.layout = &column;
+  sums.layout = &results;
+  vecdot(a, y, false, sums);
 }
 
 // Whether our kernel is done with a product of floating dtypes before OpenBLAS. (Measured on Zen 4:
@@ -550,6 +549,7 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     }
     return;
   }
+  if (n == 1 && is_of_sums(out.dtype, m, k)) return column_product(a_in, b_in, out);
   const Layout &al = *a_in.layout, &bl = *b_in.layout;
   const bool skinny = is_skinny(out.dtype, m, n, k, bl.strides[nd - 1]);
   if (skinny || is_of_few_rows(out.dtype, m, n, k, bl.strides[nd - 1])) {
@@ -582,22 +582,6 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   }
   Array a_copy, b_copy;
   Operand a = a_in, b = b_in;
-  if (m == 1 && n == 1 && !is_complex(out.dtype)) {
-    const auto prepare = [&](Operand& x, Array& held, int vector) {
-      if (k == 1 || x.layout->strides[vector] == 1) return;
-      held = packed(x);
-      x = Operand(held);
-    };
-    prepare(a, a_copy, nd - 1);
-    prepare(b, b_copy, nd - 2);
-    const auto at = [&](std::int64_t i) {
-      return std::tuple<const char*, const char*, char*>(a.data + batch_offset(*a.layout, i),
-                                                         b.data + batch_offset(*b.layout, i),
-                                                         out.data + batch_offset(result, i));
-    };
-    if (out.dtype == DType::float32) return dot_products<float>(batches, k, at);
-    return dot_products<double>(batches, k, at);
-  }
   if (of_dots) {
     Layout columns = bl;
     std::swap(columns.shape[nd - 1], columns.shape[nd - 2]);

@@ -874,6 +874,22 @@ bool reduce_few_about_mean(DType accumulator, DType dtype, const char* in, std::
   return true;
 }
 
+// Whether so few of the elements that make neighbouring results lie together that each tile would
+// take longer to find than to reduce.
+bool tiles_are_tiny(const Operand& in, std::span<const bool> reduced, const Operand& out) {
+  constexpr std::int64_t tiny = 32, few_tiles = 64;
+  Dims shape, strides;
+  for (int i = 0; i < in.layout->ndim(); ++i) {
+    if (reduced[i]) continue;
+    shape.push_back(in.layout->shape[i]);
+    strides.push_back(in.layout->strides[i]);
+  }
+  const Dims* const operands[2] = {&out.layout->strides, &strides};
+  const Plan kept = make_plan(shape, operands, 2);
+  const std::int64_t tiles = out.layout->size / kept.size.back();
+  return tiles >= few_tiles && in.layout->size < tiny * tiles;
+}
+
 // Floating extremes of what does not lie in memory in the order in which it is counted. An extreme
 // that is neither zero, of which there are two, nor NaN is the same in whatever order it is found;
 // false, and `out` undefined, where there is another or nothing would be gained.
@@ -954,6 +970,14 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   if (!center && reduce_repeated(op, accumulator, in, reduced, out)) return;
   if (about_mean && count_of(layout, reduced) > few_deviations) {
     return reduce_about_mean(accumulator, in, reduced, out);
+  }
+  // Where few elements follow each other, dimensions are brought together first.
+  if (!center && tiles_are_tiny(in, reduced, out)) {
+    const Array together = accumulators(in_order_of(layout.shape, layout.strides), in.dtype);
+    if (together.layout.strides != layout.strides) {
+      copy(in, together);
+      return reduce(op, accumulator, together, reduced, center, out);
+    }
   }
   if (!center && extreme_in_any_order(op, accumulator, in, reduced, out)) return;
   const bool order_free = conditional(op) || is_integer(accumulator) || accumulator == DType::bool_;

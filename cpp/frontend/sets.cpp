@@ -9,6 +9,8 @@ namespace {
 
 // Up to this many values, comparing with each is faster than a sort and a search.
 constexpr std::int64_t few_values = 4;
+// The same for elements of so many bytes at most, which caches of a CPU hold.
+constexpr std::int64_t few_cached_values = 16, cached_bytes = 8 << 20;
 
 Array one_dimensional(const Array& x) {
   const Array row_major = contiguous(x);
@@ -221,12 +223,14 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
     fill(out, Element::of(found != invert));
     return out;
   }
-  if (n <= few_values) {
-    fill(out, Element::of(false));
-    const Array equal = empty(elements.shape(), DType::bool_, device);
+  const bool cached = device.type == DeviceType::cpu && elements.nbytes() <= cached_bytes;
+  if (n <= (cached ? few_cached_values : few_values)) {
+    if (n == 0) fill(out, Element::of(false));
+    Array equal = out;
     for (std::int64_t i = 0; i < n; ++i) {
       apply(Op::equal, dtype, elements, repeated(part(values, i, 1), elements.shape()), equal);
-      apply(Op::logical_or, DType::bool_, out, equal, out);
+      if (i > 0) apply(Op::logical_or, DType::bool_, out, equal, out);
+      if (i == 0 && n > 1) equal = empty(elements.shape(), DType::bool_, device);
     }
   } else {
     const Array sorted = empty({n}, values.dtype, device);

@@ -305,6 +305,53 @@ ARRAYX_HD void long_dots(const T* a, i64 a_row, const T* b, T* c, i64 c_row, i64
   }
 }
 
+// The sum of the products of n items, or numbers of two: then the real parts of the products are
+// sums of all items of a times those of b, the imaginary ones of those of a times those of b in the
+// other's place, of which the second of each pair counts less.
+template <bool conjugates, bool halves, class T>
+ARRAYX_HD void paired_dot(const T* a, const T* b, i64 n, char* out) {
+  constexpr int N = ops::vector_bytes / sizeof(T), K = 4;
+  using V = Vec<T, N>;
+  constexpr std::make_integer_sequence<int, N> lanes{};
+  const auto load = [](const T* p) { return halves ? V::load_in_halves(p) : V::load(p); };
+  if constexpr (conjugates) n *= 2;
+  V sum[K], crossed[K];
+#pragma GCC unroll 4
+  for (int q = 0; q < K; ++q) sum[q] = crossed[q] = V(T(0));
+  const auto take = [&](V x, V y, int q) __attribute__((always_inline)) {
+    sum[q] = ops::mul_add(x, y, sum[q]);
+    if constexpr (conjugates) crossed[q] = ops::mul_add(x, swap_pairs(y, lanes), crossed[q]);
+  };
+  i64 l = 0;
+  for (; l + K * N <= n; l += K * N) {
+#pragma GCC unroll 4
+    for (int q = 0; q < K; ++q) take(load(a + l + q * N), load(b + l + q * N), q);
+  }
+  for (; l + N <= n; l += N) take(load(a + l), load(b + l), 0);
+  if (const int rest = static_cast<int>(n - l); rest > 0) {
+    take(V::load_first(a + l, rest), V::load_first(b + l, rest), 1);
+  }
+  T parts[2] = {total((sum[0] + sum[1]) + (sum[2] + sum[3])), T(0)};
+  if constexpr (conjugates) {
+    const V apart = (crossed[0] + crossed[1]) + (crossed[2] + crossed[3]);
+    const V differences = apart - swap_pairs(apart, lanes);  // and their negatives
+    for (int i = 0; i < N; i += 2) parts[1] += differences[i];
+  }
+  __builtin_memcpy(out, parts, sizeof(T) << conjugates);
+}
+
+template <bool conjugates, class T>
+void paired_dots(const PairedDotsJob& job) {
+  with_halves(job.distant, [&]<bool halves>(std::bool_constant<halves>) {
+    constexpr i64 size = sizeof(T) << conjugates;
+    for (i64 r = 0; r < job.rows; ++r) {
+      paired_dot<conjugates, halves>(reinterpret_cast<const T*>(job.a + r * job.a_row),
+                                     reinterpret_cast<const T*>(job.b + r * job.b_row), job.n,
+                                     job.out + r * size);
+    }
+  });
+}
+
 // Four rows at once, which memory sends faster by a quarter to a half than one after the other.
 template <bool asks, class T>
 void rows_of_dots(const DotsJob& job) {
@@ -542,6 +589,10 @@ void fill_matmul(KernelTable& table) {
   put(DType::complex64, &matmul<f32, 2>);
   put(DType::complex128, &matmul<f64, 2>);
   table.multiplies_large = ops::vector_bytes >= 32;  // narrower tiles load more than they add
+  table.paired_dots[0][0] = &paired_dots<false, f32>;
+  table.paired_dots[0][1] = &paired_dots<false, f64>;
+  table.paired_dots[1][0] = &paired_dots<true, f32>;
+  table.paired_dots[1][1] = &paired_dots<true, f64>;
   table.dots[0] = &dots<f32>;
   table.dots[1] = &dots<f64>;
   table.weighted_rows[0] = &weighted_rows<f32>;
