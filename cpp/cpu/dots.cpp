@@ -1,6 +1,7 @@
 // Sums of products along the last dimension, block by block. The cut and the order of the sums
 // depend on the length alone.
 #include <algorithm>
+#include <cstdlib>
 
 #include "../operands.hpp"
 #include "caches.hpp"
@@ -17,7 +18,7 @@ using i64 = std::int64_t;
 
 // Bytes of an operand at a time: both, and their products, are in an L1 or near it; where no
 // products are put down, longer pieces have fewer ends.
-constexpr i64 block_bytes = 1 << 14, long_bytes = 1 << 16;
+constexpr i64 block_bytes = 1 << 14, long_bytes = 1 << 16, across_bytes = 1 << 18;
 
 // The vectors of one operand: bytes from element to element, and from one to the next.
 struct Vectors {
@@ -31,6 +32,16 @@ Vectors packed(const Vectors& v, i64 rows, i64 n, int size, bool all, char* bloc
   if ((v.step == size || n == 1) && (!all || v.row == n * size || rows == 1)) return v;
   kernels().copy[item_class(size)](v.data, {v.row, v.step}, block, {n * size, size}, rows, n);
   return {block, size, n * size};
+}
+
+// Whether another dimension than the last lies along memory.
+bool lies_across(const Operand& x) {
+  const Layout& layout = *x.layout;
+  const int last = layout.ndim() - 1;
+  for (int d = 0; d < last; ++d) {
+    if (std::abs(layout.strides[d]) == 1 && layout.shape[d] > 1) return layout.shape[last] > 1;
+  }
+  return false;
 }
 
 }  // namespace
@@ -49,6 +60,19 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
     strides[k] = factors[k]->layout->strides;
     strides[k].pop_back();
   }
+  // Of integers that lie across memory products are put down as they lie; sums have no order.
+  if (is_integer(dtype) && out.layout->size >= 8 && lies_across(a) && lies_across(b)) {
+    Array products;
+    products.layout = dense_in_order(a.layout->shape, memory_order(*a.layout));
+    products.dtype = dtype;
+    products.storage = allocate(products.nbytes());
+    const Operand operands[] = {a, b};
+    elementwise(Op::multiply, dtype, operands, products);
+    bool reduced[max_ndim] = {};
+    reduced[last] = true;
+    return reduce(Reduction::sum, sums, products, {reduced, static_cast<std::size_t>(last + 1)},
+                  nullptr, out);
+  }
   const Dims* const each[3] = {&strides[0], &strides[1], &out.layout->strides};
   const Plan plan = make_plan(shape, each, 3);
   if (plan.kind == LoopKind::empty) return;
@@ -57,15 +81,22 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
   // Short vectors take less time many at once, products and their sums one after the other.
   const bool fused =
       is_floating(dtype) && conjugate == is_complex(dtype) && n * size > short_dots_bytes;
-  const i64 bytes = fused ? long_bytes : block_bytes;
-  const i64 block = bytes / size, piece = std::min(n, block), pieces = (n - 1) / piece + 1;
-  const Tiles tiles(plan, block / piece);
+  const i64 block = (fused ? long_bytes : block_bytes) / size;
+  const i64 piece = std::min(n, block), pieces = (n - 1) / piece + 1;
+  // Of vectors that lie across memory so many that whole pages of what they are read from are.
+  i64 width = std::max<i64>(1, block / piece);
+  for (int f = 0; f < 2; ++f) {
+    const bool across = plan.stride[f][inner] == 1 && factors[f]->layout->strides[last] != 1;
+    if (across && n > 1) width = std::max(width, across_bytes / (piece * size));
+  }
+  const Tiles tiles(plan, width);
   const ElementwiseKernel multiply = kernels().elementwise[static_cast<int>(Op::multiply)][d];
   const ElementwiseKernel conj = kernels().elementwise[static_cast<int>(Op::conj)][d];
   const ReduceRowsKernel add = kernels().reduce.rows[static_cast<int>(Reduction::sum)][d][0];
   const PairedDotsKernel kernel =
       kernels().paired_dots[is_complex(dtype)][real_dtype(dtype) == DType::float64];
   const bool distant = 2 * plan.count() * n * size > second_cache_bytes();
+  const i64 bytes = (tiles.width() * piece * size + 63) & ~i64{63};  // packed of an operand
   // The sums of elements [k, k + count) of the vectors of a tile.
   const auto dots = [&](const Tile& tile, i64 k, i64 count, char* to) {
     char* const scratch = thread_scratch<6>(3 * bytes);
@@ -90,8 +121,7 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
     multiply(in, products, tile.width * count);
     add(products, count * size, tile.width, count, nullptr, to);
   };
-  const auto store = [&](const Tile& tile, const char* results) {
-    alignas(64) char cast[block_bytes];  // only of products
+  const auto store = [&](const Tile& tile, char* results, char* cast) {
     if (sums != dtype) {
       const void* from = results;
       kernels().cast[static_cast<int>(sums)][d](&from, cast, tile.width);
@@ -102,37 +132,39 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
                                      {0, plan.stride[2][inner] * size}, 1, tile.width);
   };
   const i64 outputs = plan.count(), work = 2 * outputs * n * size;
+  const i64 result_bytes = tiles.width() * sum_size;
   if (pieces == 1) {
     const i64 per_task = std::max<i64>(1, (1 << 15) / (tiles.width() * n * size));
     parallel_for((tiles.count() - 1) / per_task + 1, work, [&](i64 task) {
-      char* const results = thread_scratch<7>(tiles.width() * sum_size);
+      char* const results = thread_scratch<7>(2 * result_bytes);
       for (i64 t = task * per_task; t < std::min(tiles.count(), (task + 1) * per_task); ++t) {
         const Tile tile = tiles[t];
         dots(tile, 0, n, results);
-        store(tile, results);
+        store(tile, results, results + result_bytes);
       }
     });
     return;
   }
-  // Vectors of several pieces, whose sums are added up as those of a vector are.
-  const StorageRef partial = allocate(checked_bytes(outputs * pieces, sum_size));
+  // Vectors of several pieces, whose sums, piece by piece, are added up as those of a vector are.
+  const StorageRef partial = allocate(checked_bytes(pieces * outputs, sum_size));
   char* const parts = static_cast<char*>(partial->data);
-  const i64 per_task = 4;
-  const i64 tasks = (pieces - 1) / per_task + 1;
-  parallel_for(outputs * tasks, work, [&](i64 task) {
-    const Tile tile = tiles[task / tasks];
-    const i64 first = task % tasks * per_task;
-    for (i64 p = first; p < std::min(pieces, first + per_task); ++p) {
-      dots(tile, p * piece, std::min(piece, n - p * piece),
-           parts + (task / tasks * pieces + p) * sum_size);
-    }
+  parallel_for(tiles.count() * pieces, work, [&](i64 task) {
+    const Tile tile = tiles[task / pieces];
+    const i64 p = task % pieces;
+    dots(tile, p * piece, std::min(piece, n - p * piece),
+         parts + (p * outputs + tile.position) * sum_size);
   });
   const ReduceRowsKernel add_sums =
       kernels().reduce.rows[static_cast<int>(Reduction::sum)][static_cast<int>(sums)][0];
-  for (i64 t = 0; t < outputs; ++t) {
-    alignas(16) char result[16];
-    add_sums(parts + t * pieces * sum_size, pieces * sum_size, 1, pieces, nullptr, result);
-    store(tiles[t], result);
+  char* const scratch = thread_scratch<7>(2 * result_bytes + result_bytes * pieces);
+  char* const rows = scratch + 2 * result_bytes;
+  for (i64 t = 0; t < tiles.count(); ++t) {
+    const Tile tile = tiles[t];
+    kernels().copy[item_class(sum_size)](parts + tile.position * sum_size,
+                                         {sum_size, outputs * sum_size}, rows,
+                                         {pieces * sum_size, sum_size}, tile.width, pieces);
+    add_sums(rows, pieces * sum_size, tile.width, pieces, nullptr, scratch);
+    store(tile, scratch, scratch + result_bytes);
   }
 }
 

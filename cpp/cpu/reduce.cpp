@@ -874,6 +874,21 @@ bool reduce_few_about_mean(DType accumulator, DType dtype, const char* in, std::
   return true;
 }
 
+// One `any` or `all` of elements that follow each other, where the first of them decide it.
+bool decided_by_first(Reduction op, const Operand& in, const Operand& out) {
+  constexpr std::int64_t first = 1024;
+  if (op == Reduction::count_nonzero || out.layout->size != 1 || in.layout->size <= first ||
+      !in.layout->is_contiguous()) {
+    return false;
+  }
+  bool some;
+  find_kernels(op, in.dtype, DType::bool_)
+      .rows(in.data, 0, 1, first, nullptr, reinterpret_cast<char*>(&some));
+  if (some != (op == Reduction::any)) return false;
+  *out.data = static_cast<char>(some);
+  return true;
+}
+
 // Whether so few of the elements that make neighbouring results lie together that each tile would
 // take longer to find than to reduce.
 bool tiles_are_tiny(const Operand& in, std::span<const bool> reduced, const Operand& out) {
@@ -970,6 +985,13 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   if (!center && reduce_repeated(op, accumulator, in, reduced, out)) return;
   if (about_mean && count_of(layout, reduced) > few_deviations) {
     return reduce_about_mean(accumulator, in, reduced, out);
+  }
+  // Conditions of complex numbers are found where they are bool, if the first do not decide.
+  if (conditional(op) && is_complex(in.dtype)) {
+    if (decided_by_first(op, in, out)) return;
+    const Array conditions = accumulators(in_order_of(layout.shape, layout.strides), DType::bool_);
+    copy(in, conditions);
+    return reduce(op, accumulator, conditions, reduced, nullptr, out);
   }
   // Where few elements follow each other, dimensions are brought together first.
   if (!center && tiles_are_tiny(in, reduced, out)) {

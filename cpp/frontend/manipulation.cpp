@@ -482,24 +482,29 @@ Array tile(const Array& x, const Dims& repetitions) {
   for (std::int64_t r : repetitions) {
     if (r < 0) value_error("tile: repetitions must be at least 0, not ", repetitions);
   }
-  const int ndim = std::max(x.ndim(), repetitions.size());
-  Dims shape(ndim), apart, sizes;
-  for (int i = 0; i < ndim; ++i) {
-    const int in_x = i - (ndim - x.ndim()), in_r = i - (ndim - repetitions.size());
-    const std::int64_t n = in_x < 0 ? 1 : x.shape()[in_x];
-    const std::int64_t r = in_r < 0 ? 1 : repetitions[in_r];
-    shape[i] = checked_product("tile", n, r);
-    for (std::int64_t s : {r, n}) apart.push_back(s);
+  Array whole = x;
+  Dims times = repetitions;
+  while (times.size() < whole.ndim()) times.insert(0, 1);
+  while (whole.ndim() < times.size()) whole.layout = insert_axis(whole.layout, 0);
+  const MemoryOrder order(whole);
+  whole = order.of(whole);
+  times = order.of(times);
+  Dims shape = whole.shape(), apart, sizes;
+  for (int i = 0; i < shape.size(); ++i) {
+    const std::int64_t n = shape[i];
+    shape[i] = checked_product("tile", n, times[i]);
+    for (std::int64_t s : {times[i], n}) apart.push_back(s);
     for (std::int64_t s : {std::int64_t{1}, n}) sizes.push_back(s);
   }
   const Array out = empty(shape, x.dtype, x.device());
-  if (out.size() == 0) return out;
-  // Each dimension of the output is a pair (repetition, position); the input repeats over the
-  // first.
-  Layout in;
-  reshape(x.layout, sizes, in);  // only inserts dimensions of size one
-  copy_block(x.with(broadcast_to(in, apart)), out.with(Layout::contiguous(apart)));
-  return out;
+  if (out.size() > 0) {
+    // Each dimension of the output is a pair (repetition, position); the input repeats over the
+    // first.
+    Layout in;
+    reshape(whole.layout, sizes, in);  // only inserts dimensions of size one
+    copy_block(whole.with(broadcast_to(in, apart)), out.with(Layout::contiguous(apart)));
+  }
+  return order.undo(out);
 }
 
 }  // namespace arrayx

@@ -188,17 +188,23 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
     using a = decltype(A::re);
     using b = decltype(B::re);
     cast<a, b>(inputs, out, 2 * n);
+  } else if constexpr (ops::is_complex_v<A> && to_bool) {  // parts, then pairs of them
+    using a = decltype(A::re);
+    constexpr i64 block = 1024;
+    alignas(64) char parts[2 * block];
+    for (i64 i = 0; i < n; i += block) {
+      const i64 count = std::min(block, n - i);
+      const void* in_block = p + i * sizeof(A);
+      cast<a, Boolean>(&in_block, parts, 2 * count);
+      in_block = parts;
+      cast<u16, Boolean>(&in_block, q + i, count);
+    }
   } else if constexpr (ops::is_complex_v<A>) {
     using a = decltype(A::re);
     for (i64 i = 0; i < n; ++i) {
       a part[2];
       std::memcpy(part, p + i * sizeof(A), sizeof part);
-      B value;
-      if constexpr (to_bool) {
-        value = B((part[0] != a(0)) | (part[1] != a(0)));
-      } else {
-        value = static_cast<B>(part[0]);
-      }
+      const B value = static_cast<B>(part[0]);
       std::memcpy(q + i * sizeof(B), &value, sizeof value);
     }
   } else if constexpr (ops::is_complex_v<B>) {
