@@ -343,3 +343,32 @@ def test_complex_numbers_that_lie_backwards_into_memory_aligned_as_their_parts()
     x = xp.asarray(whole, copy=False, device="cpu")
     x[...] = xp.asarray(a, device="cpu")[:, ::-1]
     assert np.array_equal(whole, a[:, ::-1]) and memory[0] == 0
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17])
+def test_few_columns_are_turned(dtype, columns):
+    """Nothing is written behind the rows, or between rows that are apart."""
+    for n in [*LENGTHS, 79, 80, 81, 2000]:
+        a = counted((columns, n), dtype)
+        x = xp.asarray(a)
+        around = xp.full(n * columns + 40, 99, dtype=x.dtype)
+        xp.reshape(around[20:-20], (n, columns))[...] = x.T
+        result = np.asarray(around)
+        np.testing.assert_array_equal(result[20:-20], a.T.ravel())
+        assert np.all(result[:20] == 99)
+        assert np.all(result[-20:] == 99)
+        apart = xp.full((n, columns + 2), 99, dtype=x.dtype)
+        apart[:, 1:-1] = x.T
+        np.testing.assert_array_equal(np.asarray(apart)[:, 1:-1], a.T)
+        assert xp.all(apart[:, :: columns + 1] == 99)
+
+
+def test_parts_that_take_turns_before_short_dimensions():
+    """Chunks are cut along the first dimension of which little is at one index."""
+    for shape in [(3, 500, 7), (2, 2, 2, 3000), (70, 70, 70), (1, 40_000)]:
+        a = np.arange(math.prod(shape), dtype="float32").reshape(shape)
+        x = xp.asarray(a)
+        for b, y in ((a, x), (a[::-1], x[::-1])):
+            result = np.asarray(xp.stack([y, x, y], axis=-1))
+            np.testing.assert_array_equal(result, np.stack([b, a, b], axis=-1))

@@ -287,3 +287,30 @@ def test_results_do_not_share_memory(dtype):
     for y in (xp.tril(x, k=5), xp.meshgrid(x[0, :])[0], xp.full_like(x, 1), xp.ones_like(x)):
         y[...] = 0
     assert xp.all(x == 1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (2,) * 10,
+        (300, 3),
+        (3, 300),
+        (40, 100, 3),
+        (1, 50, 1, 7),
+        (5, 70, 70),
+        (1000, 1),
+        (64, 3, 3),
+    ],
+)
+def test_triangles_of_any_shape_and_layout(shape, dtype):
+    """Many small matrices, tall and wide ones, whichever dimensions lie along memory."""
+    a = (np.arange(1, math.prod(shape) + 1) % 113).reshape(shape).astype(dtype)
+    n = a.ndim
+    views = [tuple(range(n)), tuple(range(n))[::-1], (*range(1, n), 0)]
+    for order in views:
+        b, x = a.transpose(order), xp.permute_dims(xp.asarray(a), order)
+        for k in (0, 1, -1, 2, -60, 60, -b.shape[-2], b.shape[-1]):
+            same(xp.tril(x, k=k), np.tril(b, k=k))
+            same(xp.triu(x, k=k), np.triu(b, k=k))
+        same(xp.triu(x[..., ::-1]), np.triu(b[..., ::-1]))

@@ -989,3 +989,20 @@ def test_transposed_rows_beside_a_constant(rows, elements):
     a = np.arange(elements // rows * rows, dtype="float64").reshape(-1, rows)
     condition = np.ascontiguousarray(a.T % 3 == 0)
     same(xp.where(ours(condition), ours(a).T, 7.5), np.where(condition, a.T, 7.5))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int16", "complex64"])
+def test_an_operand_that_stands_twice(dtype):
+    a = (np.arange(40 * 90) % 91).astype(dtype).reshape(40, 90)
+    for b in (a[:, ::2], a.T, a[::-1, ::-3], a[1:, 1:-1], a.T[::2]):
+        x = ours(b)
+        for result, expected in ((x + x, b + b), (x * x, b * b), (xp.where(x == x, x, x), b)):
+            np.testing.assert_array_equal(np.asarray(result), expected)
+
+
+def test_results_have_long_rows():
+    """Of two operands that lie differently the order with rows of more than a few elements."""
+    few, many = xp.ones((5000, 3)), xp.permute_dims(xp.ones((3, 5000)), (1, 0))
+    for result in (few + many, many + few):
+        assert result.strides[0] < result.strides[1]
+    assert (few + xp.broadcast_to(xp.ones(3), (5000, 3))).strides[0] > 8

@@ -550,3 +550,36 @@ def test_products_of_tiles_have_the_same_bits_on_any_number_of_threads(dtype):
         for product, square in results[1:]:
             assert xp.all(product == results[0][0])
             assert xp.all(square == results[0][1])
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+@pytest.mark.parametrize(
+    "shape", [(40, 7, 3), (3, 20_000), (70_000, 2), (129, 40, 20), (5, 300, 64)]
+)
+def test_vecdot_along_any_axis(dtype, shape):
+    """The bits do not depend on which dimension lies along memory."""
+    a, b = random(shape, dtype, 1), random(shape, dtype, 2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    for axis in range(-len(shape), 0):
+        rows = [xp.asarray(np.ascontiguousarray(np.moveaxis(v, axis, -1))) for v in (a, b)]
+        assert xp.all(xp.vecdot(x, y, axis=axis) == xp.vecdot(*rows))
+        assert xp.all(xp.vecdot(x, x, axis=axis) == xp.vecdot(rows[0], rows[0]))
+        assert xp.all(
+            xp.vecdot(x, xp.flip(y, axis=0), axis=axis)
+            == xp.vecdot(rows[0], xp.asarray(np.ascontiguousarray(np.moveaxis(b[::-1], axis, -1))))
+        )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(3, 3), (80, 90), (2, 20_000), (20_000, 2), (4, 70, 70)])
+def test_integers_by_a_column(dtype, shape):
+    a, b = random(shape, dtype, 1), random((*shape[:-2], shape[-1], 1), dtype, 2)
+    x, y = xp.asarray(a), xp.asarray(b)
+    assert np.array_equal(np.asarray(x @ y), a @ b)
+    assert np.array_equal(
+        np.asarray(x[..., ::-1] @ y[..., ::-1, :]), a[..., ::-1] @ b[..., ::-1, :]
+    )
+    assert np.array_equal(
+        np.asarray(x @ y[0, :, 0] if x.ndim > 2 else x @ y[:, 0]),
+        a @ (b[0, :, 0] if a.ndim > 2 else b[:, 0]),
+    )

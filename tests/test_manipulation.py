@@ -412,3 +412,38 @@ def test_many_dimensions():
     assert xp.concat([x, x], axis=0).ndim == 64
     order = tuple(itertools.chain(range(1, 64), [0]))
     assert xp.permute_dims(x, order).shape == (1,) * 62 + (2, 1)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_results_lie_as_what_they_come_from(order):
+    """What moves elements along an axis keeps the order of the dimensions in memory."""
+    a = np.arange(4 * 5 * 6, dtype="float32").reshape(4, 5, 6).transpose(order)
+    x = xp.permute_dims(xp.reshape(xp.arange(120, dtype=xp.float32), (4, 5, 6)), order)
+    i = np.asarray([1, 0, -1, 1])
+    for b, y in ((a, x), (a[1:-1, ::-1], x[1:-1, ::-1])):
+        for axis in range(3):
+            results = [
+                (xp.concat([y, y], axis=axis), np.concatenate([b, b], axis=axis)),
+                (xp.roll(y, 1, axis=axis), np.roll(b, 1, axis=axis)),
+                (xp.repeat(y, 3, axis=axis), np.repeat(b, 3, axis=axis)),
+                (xp.tile(y, (1, 2, 1)), np.tile(b, (1, 2, 1))),
+                (xp.take(y, xp.asarray(i), axis=axis), np.take(b, i, axis=axis)),
+                (xp.diff(y, axis=axis), np.diff(b, axis=axis)),
+                (xp.sort(y, axis=axis), np.sort(b, axis=axis)),
+                (xp.positive(y), b),
+                (xp.tril(y), np.tril(b)),
+                (y * 2, b * 2),
+            ]
+            for result, expected in results:
+                same(result, expected)
+                if 1 not in result.shape:
+                    lies = sorted(range(3), key=lambda d, r=result: -r.strides[d])
+                    assert lies == sorted(range(3), key=lambda d: order[d])
+            same(xp.stack([y, y], axis=axis), np.stack([b, b], axis=axis))
+    key = (slice(None), xp.asarray([[2, 0], [1, 1]]))
+    same(x[key], a[:, [[2, 0], [1, 1]]])
+    same(xp.tile(x[0], (2, 1, 3)), np.tile(a[0], (2, 1, 3)))
+    same(
+        xp.diff(x, axis=1, prepend=x[:, :1], append=x),
+        np.diff(a, axis=1, prepend=a[:, :1], append=a),
+    )

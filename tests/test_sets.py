@@ -159,3 +159,13 @@ def test_isin_promotes_and_takes_scalars():
     assert xp.isin(nan, nan, invert=True).tolist() == [True]
     with pytest.raises(TypeError):
         xp.isin(1, 2)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "complex64"])
+@pytest.mark.parametrize("count", [0, 1, 2, 4, 5, 16, 17])
+def test_isin_of_some_values(dtype, count):
+    a = (np.arange(3000) % 41).astype(dtype).reshape(50, 60)
+    values = (np.arange(count) * 3).astype(dtype)
+    for invert in (False, True):
+        result = xp.isin(xp.asarray(a).T, xp.asarray(values), invert=invert)
+        np.testing.assert_array_equal(np.asarray(result), np.isin(a.T, values, invert=invert))

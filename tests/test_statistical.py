@@ -1207,3 +1207,78 @@ def test_few_long_rows_add_in_the_order_of_short_ones(n, dtype):
         for first in (0, 9_000, 20_000):
             short = np.asarray(function(ours(a[:, first : first + 11]), axis=0))
             assert long[first : first + 11].tobytes() == short.tobytes(), (name, first)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extremes_do_not_depend_on_the_layout(dtype):
+    """Nor do zeros of either sign and NaN, which are not the same in every order."""
+    rng = np.random.default_rng(5)
+    numbers = rng.standard_normal((40, 33, 7)).astype(dtype)
+    zeros = np.where(rng.random(numbers.shape) < 0.5, -0.0, 0.0).astype(dtype)
+    no_numbers = numbers.copy()
+    no_numbers[7, 8, 2] = np.nan
+    for a in (numbers, np.abs(numbers) + 1, zeros, np.maximum(numbers, zeros), no_numbers):
+        for order in itertools.permutations(range(3)):
+            b = a.transpose(order)
+            for c in (b, b[::-1], b[1:-1, :, ::-1], b[:, ::2]):
+                x, row_major = ours(c), xp.asarray(np.ascontiguousarray(c))
+                for axes in (None, (0, 1), (1, 2), (0, 2), 1):
+                    for function in (xp.max, xp.min):
+                        same(function(x, axis=axes), np.asarray(function(row_major, axis=axes)))
+                assert np.array_equal(np.asarray(xp.max(x)), c.max(), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
+def test_results_of_one_element(dtype):
+    a = np.asarray([0, 1, 2, 0, -0.0, 3, 1, 0] * 40).astype(dtype).reshape(20, 1, 16)
+    for b in (a, a[::-1], a.transpose(2, 1, 0), a.transpose(1, 0, 2)[:, ::2]):
+        axis = b.shape.index(1)
+        x, row_major = ours(b), xp.asarray(np.repeat(b, 2, axis=axis))
+        for function in (xp.any, xp.all):
+            same(function(x, axis=axis), np.asarray(function(row_major, axis=axis)))
+        same(xp.count_nonzero(x, axis=axis), np.count_nonzero(b, axis=axis))
+        if dtype == "bool":
+            continue
+        for name in ("sum", "prod", *(() if dtype in COMPLEX else ("max", "min"))):
+            wide = np.squeeze(b, axis=axis)
+            alone = getattr(xp, name)(x, axis=axis)
+            assert np.array_equal(np.asarray(alone).astype(wide.dtype), wide)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
+def test_conditions_of_complex_numbers(dtype):
+    rng = np.random.default_rng(6)
+    a = (rng.integers(0, 2, (50, 60)) + 1j * rng.integers(0, 2, (50, 60))).astype(dtype)
+    a[3] = 0
+    a[:, 5] = np.nan
+    a[:, 9] = 1j
+    for b in (
+        a,
+        a.T,
+        a[1:-1, ::2],
+        a[:, ::-1],
+        np.ones((70, 70), dtype),
+        np.zeros((70, 70), dtype),
+    ):
+        x = ours(b)
+        for axis in (None, 0, 1, (0, 1)):
+            same(xp.any(x, axis=axis), np.asarray(np.any(b, axis=axis)))
+            same(xp.all(x, axis=axis), np.asarray(np.all(b, axis=axis)))
+            same(xp.count_nonzero(x, axis=axis), np.asarray(np.count_nonzero(b, axis=axis)))
+        same(xp.astype(x, xp.bool), b.astype(bool))
+
+
+def test_short_runs_are_brought_together():
+    a = np.arange(52 * 3 * 52 * 4, dtype="float32").reshape(52, 3, 52, 4) % 1013
+    b = a[1:-1, 1:, 1:-1, 1:-1]
+    x = ours(b)
+    for axis in (1, 3, (1, 3), (0, 2)):
+        assert xp.all(xp.sum(x, axis=axis) == xp.sum(xp.asarray(b.copy()), axis=axis))
+    for axis in range(4):
+        same(xp.argmax(x, axis=axis), b.argmax(axis=axis))
+    m = b % 3 == 0
+    same(x[ours(m)], b[m])
+    same(
+        ours(b.transpose(3, 1, 0, 2))[ours(m.transpose(3, 1, 0, 2).copy())],
+        b.transpose(3, 1, 0, 2)[m.transpose(3, 1, 0, 2)],
+    )

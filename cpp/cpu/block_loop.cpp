@@ -410,6 +410,16 @@ class BlockLoop {
   // Whether arithmetic takes longer than moving the operands within the caches.
   bool computes() const { return element_cost_bytes_ > bytes_per_element_; }
 
+  // Of a chunk the elements up to the first line of a long result that begins within one: vectors
+  // that cross lines take a quarter longer to write.
+  std::int64_t first_elements(const char* target, std::int64_t step) const {
+    const int size = itemsize(operands_[out_].memory);
+    const auto over =
+        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % line_bytes);
+    if (over == 0 || over % size != 0 || streamed_ || total_ * size < 4 * page_bytes) return step;
+    return (line_bytes - over) / size;
+  }
+
   // Straight from memory to memory; in blocks where a constant is read from its block.
   void run_direct() {
     const std::int64_t chunk = stream_kernel_ ? stream_elements() : chunk_elements();
@@ -432,8 +442,8 @@ class BlockLoop {
                        in[k] = constant_[k] ? constants_[k]
                                             : operands_[k].data + i * itemsize(operands_[k].memory);
                      }
-                     n = std::min(step, end - i);
                      char* const target = out_data + i * out_size;
+                     n = std::min(i == c * chunk ? first_elements(target, step) : step, end - i);
                      if (!streamed_) {
                        kernel_(in, target, n);
                        continue;

@@ -97,11 +97,16 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
       kernels().paired_dots[is_complex(dtype)][real_dtype(dtype) == DType::float64];
   const bool distant = 2 * plan.count() * n * size > second_cache_bytes();
   const i64 bytes = (tiles.width() * piece * size + 63) & ~i64{63};  // packed of an operand
+  const bool same = a.data == b.data && a.layout->strides == b.layout->strides;
   // The sums of elements [k, k + count) of the vectors of a tile.
   const auto dots = [&](const Tile& tile, i64 k, i64 count, char* to) {
     char* const scratch = thread_scratch<6>(3 * bytes);
     Vectors rows[2];
     for (int f = 0; f < 2; ++f) {
+      if (f == 1 && same) {
+        rows[1] = rows[0];
+        break;
+      }
       const i64 step = factors[f]->layout->strides[last];
       const Vectors v{factors[f]->data + (plan.base[f] + tile.offset[f] + k * step) * size,
                       step * size, plan.stride[f][inner] * size};
@@ -114,8 +119,9 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
     }
     const void* in[2] = {rows[0].data, rows[1].data};
     if (conjugate) {
-      conj(in, scratch, tile.width * count);
-      in[0] = scratch;
+      char* const conjugates = scratch + 2 * bytes;
+      conj(in, conjugates, tile.width * count);
+      in[0] = conjugates;
     }
     char* const products = scratch + 2 * bytes;
     multiply(in, products, tile.width * count);

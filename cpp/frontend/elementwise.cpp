@@ -191,14 +191,23 @@ std::int64_t row_length(const Layout& layout) {
 
 // Whether a result had better lie as `a` does than as `b`, in rows of a few elements.
 bool has_longer_rows(const Array& a, const Array& b) {
-  constexpr std::int64_t few = 16, much_longer = 4;
+  constexpr std::int64_t few = 16, much_longer = 4, small = 1024;
+  if (a.size() < small) return false;
   const std::int64_t rows = row_length(b.layout);
   return rows < few && row_length(a.layout) >= much_longer * rows;
 }
 
+// Whether an array is a broadcast view, whose elements are fewer than its shape says.
+bool repeats(const Layout& layout) {
+  for (int i = 0; i < layout.ndim(); ++i) {
+    if (layout.strides[i] == 0 && layout.shape[i] > 1) return true;
+  }
+  return false;
+}
+
 // The operand whose memory order the result has: of those that fill it, the order in which most of
-// their bytes lie, of equals the first one if another has not much longer rows. Null if none fills
-// it.
+// their bytes lie, of equals the first one if another has not much longer rows. Those of broadcast
+// views count where there are no others. Null if none fills it.
 const Array* order_giver(std::span<const Value> args, const Dims& shape) {
   const auto filling = [&](const Value& v) {
     const Array* a = std::get_if<Array>(&v);
@@ -214,7 +223,8 @@ const Array* order_giver(std::span<const Value> args, const Dims& shape) {
       const Array* const b = filling(args[k]);
       if (b && b->layout.strides == a->layout.strides) bytes += itemsize(b->dtype);
     }
-    if (bytes > most || (bytes == most && has_longer_rows(*a, *best))) {
+    if (repeats(a->layout)) bytes = 0;
+    if (!best || bytes > most || (bytes == most && has_longer_rows(*a, *best))) {
       best = a;
       most = bytes;
     }

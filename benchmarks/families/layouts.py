@@ -1,0 +1,74 @@
+"""What programs meet beside square matrices: few columns, crops, reversed and permuted arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..cases import FULL, USUAL, Case, Operand, Scale, Shape, torch
+
+FEW = "few columns"
+CUBE = "cube"
+# Operation: its statement, the view that u is of x, what x is, and PyTorch's words.
+ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
+    "copy of x.T": (
+        "xp.asarray(u, copy=True)",
+        "x.T",
+        FEW,
+        {"NumPy": "u.copy()"} | torch("u.contiguous()"),
+    ),
+    "x + z of the other order": ("x + v", "x", FEW, {}),
+    "x < z of the other order": ("x < v", "x", FEW, {}),
+    "max of x.T": ("xp.max(u)", "x.T", FEW, {}),
+    "vecdot": ("xp.linalg.vecdot(x, x)", "x", FEW, {}),
+    "vecdot, axis=0": (
+        "xp.linalg.vecdot(x.T, x.T)",
+        "x",
+        FEW,
+        torch("xp.linalg.vecdot(x, x, dim=0)"),
+    ),
+    "tril": ("xp.tril(x)", "x", FEW, {}),
+    "x[mask] of x.T": ("u[m]", "x.T", FEW, {}),
+    "x[:, i] of x.T": ("u[:, i]", "x.T", FEW, {}),
+    "sum of a crop": ("xp.sum(u)", "x[1:-1, 1:-1]", FEW, {}),
+    "sum of x[::-1]": ("xp.sum(u)", "x[::-1]", FEW, {}),
+    "concat of permuted": ("xp.concat((u, u), axis=1)", "PERMUTED", CUBE, {}),
+    "stack of permuted, axis=-1": ("xp.stack((u, u), axis=-1)", "PERMUTED", CUBE, {}),
+    "roll of permuted": ("xp.roll(u, 1, axis=1)", "PERMUTED", CUBE, torch("xp.roll(u, 1, 1)")),
+    "max of permuted": ("xp.max(u)", "PERMUTED", CUBE, {}),
+    "sum of permuted, axes 0 and 1": ("xp.sum(u, axis=(0, 1))", "PERMUTED", CUBE, {}),
+    "tril of permuted": ("xp.tril(u)", "PERMUTED", CUBE, {}),
+    "crop * crop": ("u * u", "x[1:-1, 1:-1, 1:-1]", CUBE, {}),
+    "sort of one": ("xp.sort(u, axis=1)", "x[:, :1, :]", CUBE, torch("xp.sort(u, dim=1)[0]")),
+}
+PERMUTED = {"NumPy u": "x.transpose(2, 1, 0)", "PyTorch u": "x.permute(2, 1, 0)"}
+
+
+def cases(scale: Scale) -> Iterator[Case]:
+    """Yield such views of arrays that the caches hold."""
+    n = scale.medium // 4
+    shapes: dict[str, list[Shape]] = {FEW: [(n, 3), (n // 2, 7)], CUBE: [(64, 63, 62)]}
+    for dtype in ("float64", "float32", "uint8"):
+        for operation, (statement, view, what, spelled) in ROWS.items():
+            if dtype == "uint8" and ("tril" in operation or "vecdot" in operation):
+                continue
+            permuted = view == "PERMUTED"
+            for shape in shapes[what]:
+                operands = {"x": Operand(shape, dtype)}
+                views = {"u": "xp.permute_dims(x, (2, 1, 0))" if permuted else view}
+                if "other order" in operation:
+                    operands["z"] = Operand(shape[::-1], dtype, high=1.6)
+                    views = {"v": "z.T"}
+                if "mask" in operation:
+                    operands["m"] = Operand(shape[::-1], "bool", "mask", high=0.5)
+                if "[:, i]" in operation:
+                    operands["i"] = Operand((shape[0],), "int64", "below", high=shape[0])
+                yield Case(
+                    "layouts",
+                    operation,
+                    statement,
+                    operands,
+                    views=views,
+                    spelled=spelled | PERMUTED if permuted else spelled,
+                    rounding=4096 if "sum" in operation or "vecdot" in operation else 16,
+                    tier=FULL if dtype == "uint8" else USUAL,
+                )
