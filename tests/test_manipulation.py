@@ -417,8 +417,8 @@ def test_many_dimensions():
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_results_lie_as_what_they_come_from(order):
     """What moves elements along an axis keeps the order of the dimensions in memory."""
-    a = np.arange(4 * 5 * 6, dtype="float32").reshape(4, 5, 6).transpose(order)
-    x = xp.permute_dims(xp.reshape(xp.arange(120, dtype=xp.float32), (4, 5, 6)), order)
+    a = np.arange(8 * 9 * 10, dtype="float32").reshape(8, 9, 10).transpose(order)
+    x = xp.permute_dims(xp.reshape(xp.arange(720, dtype=xp.float32), (8, 9, 10)), order)
     i = np.asarray([1, 0, -1, 1])
     for b, y in ((a, x), (a[1:-1, ::-1], x[1:-1, ::-1])):
         for axis in range(3):

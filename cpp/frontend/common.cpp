@@ -44,7 +44,13 @@ Array empty(const Dims& shape, DType dtype, Device device) {
 Array empty_like_layout(const Array& like, DType dtype) {
   Array out;
   out.dtype = dtype;
-  if (like.layout.is_contiguous()) {
+  // Few elements are done with sooner in the order of the shape than such an order is found.
+  constexpr std::int64_t few = 256;
+  const bool contiguous = like.layout.is_contiguous();
+  if (!contiguous && like.layout.is_dense()) {
+    out.layout = like.layout;
+    out.layout.offset = 0;
+  } else if (contiguous || like.size() <= few) {
     out.layout = Layout::contiguous(like.shape());
   } else {
     const Dims order = memory_order(like.layout);

@@ -41,13 +41,14 @@ inline Backend& backend_of(const Array& a) {
 
 // Uninitialised, row-major. ValueError for a bad shape, MemoryError when there is no room.
 Array empty(const Dims& shape, DType dtype, Device device);
-// Uninitialised and dense, with the memory order of `like`.
+// Uninitialised and dense, with the memory order of `like`, unless that has gaps and few elements.
 Array empty_like_layout(const Array& like, DType dtype);
 // The order in which an array's dimensions lie in memory. What moves elements of arrays that lie
 // alike does so in that order, and its result lies so, too.
 class MemoryOrder {
  public:
   explicit MemoryOrder(const Array& x);
+  bool is_of_shape() const { return axes_.empty(); }
   // Where an axis stands in it.
   int place(int axis) const { return axes_.empty() ? axis : static_cast<int>(places_[axis]); }
   // A shape, and a view, in it.

@@ -425,7 +425,7 @@ Array imag(const Array& x) {
 
 Array positive(const Array& x) {
   check_kind("positive", "x", x.dtype, kinds::numeric);
-  return astype(x, x.dtype, true);
+  return x.layout.is_contiguous() ? copy(x) : astype(x, x.dtype, true);
 }
 
 }  // namespace arrayx

@@ -259,10 +259,11 @@ void gather_into(const Array& slabs, const Selection& s, const Array& out) {
   if (out.size() > 0 && !empty) backend_of(slabs).gather(slabs, offsets, out);
 }
 
-// The selected elements, in memory order of what is picked from: the index arrays' dimensions stand
-// where the slowest that they pick from does.
-Array gathered(const Array& x, const Selection& s) {
+// The selected elements of an array that is not row-major, in its memory order: the index arrays'
+// dimensions stand where the slowest that they pick from does.
+[[gnu::noinline]] Array gathered_in_order(const Array& x, const Selection& s) {
   const int n = s.index_shape.size();
+  const Dims shape = s.shape();
   Layout picked;  // a dimension stands for those of the index arrays
   picked.shape = s.slab.shape;
   picked.strides = s.slab.strides;
@@ -270,13 +271,8 @@ Array gathered(const Array& x, const Selection& s) {
   for (const PickedAxis& p : s.picked) step = std::max(step, p.stride < 0 ? -p.stride : p.stride);
   picked.shape.insert(s.place, 2);  // one that moves, whatever its size
   picked.strides.insert(s.place, step);
-  const Dims order = memory_order(picked);
-  const Dims shape = s.shape();
-  if (order.empty()) {
-    const Array out = empty(shape, x.dtype, x.device());
-    gather_into(x.with(s.slab), s, out.with(index_first(out.layout, n, s.place)));
-    return out;
-  }
+  Dims order = memory_order(picked);
+  for (int d = 0; order.size() < picked.ndim(); ++d) order.push_back(d);
   Dims axes, slab;  // of the result, and of the slab, the slowest first
   for (const std::int64_t d : order) {
     if (d == s.place) {
@@ -293,8 +289,15 @@ Array gathered(const Array& x, const Selection& s) {
   out.storage = backend_of(x).allocate(checked_bytes(out.size(), out.itemsize()));
   Layout in_order = permute(out.layout, axes);
   int place = 0;
-  while (axes[place] != s.place && n > 0) ++place;
+  while (n > 0 && axes[place] != s.place) ++place;
   gather_into(x.with(permute(s.slab, slab)), s, out.with(index_first(in_order, n, place)));
+  return out;
+}
+
+Array gathered(const Array& x, const Selection& s) {
+  if (!x.layout.is_contiguous()) return gathered_in_order(x, s);
+  const Array out = empty(s.shape(), x.dtype, x.device());
+  gather_into(x.with(s.slab), s, out.with(index_first(out.layout, s.index_shape.size(), s.place)));
   return out;
 }
 

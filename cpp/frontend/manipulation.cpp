@@ -60,6 +60,10 @@ Array join(std::span<const Array> arrays, int axis, const Dims& shape, DType dty
   }
   const MemoryOrder order(*largest);
   const Array out = empty(order.of(shape), dtype, arrays[0].device());
+  if (order.is_of_shape()) {
+    backend_of(out).join(std::vector<Operand>(arrays.begin(), arrays.end()), axis, out);
+    return out;
+  }
   std::vector<Array> views;
   views.reserve(arrays.size());
   for (const Array& a : arrays) views.push_back(order.of(a));

@@ -9,8 +9,8 @@ namespace {
 
 // Up to this many values, comparing with each is faster than a sort and a search.
 constexpr std::int64_t few_values = 4;
-// The same for elements of so many bytes at most, which caches of a CPU hold.
-constexpr std::int64_t few_cached_values = 16, cached_bytes = 8 << 20;
+// The same for more than a few elements, of so many bytes at most, which caches of a CPU hold.
+constexpr std::int64_t few_cached_values = 16, few_elements = 1024, cached_bytes = 8 << 20;
 
 Array one_dimensional(const Array& x) {
   const Array row_major = contiguous(x);
@@ -223,7 +223,8 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
     fill(out, Element::of(found != invert));
     return out;
   }
-  const bool cached = device.type == DeviceType::cpu && elements.nbytes() <= cached_bytes;
+  const bool cached = device.type == DeviceType::cpu && elements.size() >= few_elements &&
+                      elements.nbytes() <= cached_bytes;
   if (n <= (cached ? few_cached_values : few_values)) {
     if (n == 0) fill(out, Element::of(false));
     Array equal = out;

@@ -296,12 +296,17 @@ Array diff(const Array& x, std::int64_t axis, std::int64_t n, const std::optiona
   check(prepend, "prepend");
   check(append, "append");
 
-  std::vector<Array> parts;
-  if (prepend) parts.push_back(*prepend);
-  parts.push_back(x);
-  if (append) parts.push_back(*append);
-  if (n == 0 && parts.size() == 1) return copy(x);
-  const Array whole = parts.size() > 1 ? concat(parts, at) : astype(x, dtype, false);
+  Array whole;
+  if (prepend || append) {
+    std::vector<Array> parts;
+    if (prepend) parts.push_back(*prepend);
+    parts.push_back(x);
+    if (append) parts.push_back(*append);
+    whole = concat(parts, at);
+  } else {
+    if (n == 0) return copy(x);
+    whole = astype(x, dtype, false);
+  }
   const MemoryOrder order(whole);
   Array current = order.of(whole);
   const int place = order.place(at);
