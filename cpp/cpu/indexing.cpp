@@ -1019,10 +1019,12 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
   if (out.layout->size == 0) return;
   const Dims* strides[2] = {&mask.layout->strides, &in.layout->strides};
   const Plan plan = make_plan(mask.layout->shape, strides, 2, false);
-  // Short rows are copied behind each other first, which takes less time than to begin each.
-  constexpr i64 short_row = 1024;
+  // Short rows are copied behind each other first, unless they are many megabytes, which takes less
+  // time than to begin each.
+  constexpr i64 short_row = 1024, most_copied = i64{1} << 26;
   const i64 item = itemsize(in.dtype);
-  if (plan.ndim() > 1 && plan.size.back() * item < short_row && plan.count() > few_elements) {
+  if (plan.ndim() > 1 && plan.size.back() * item < short_row && plan.count() > few_elements &&
+      plan.count() * item <= most_copied) {
     const Array elements = compact(in), chosen = compact(mask);
     return compress(elements, chosen, out);
   }

@@ -890,9 +890,11 @@ bool decided_by_first(Reduction op, const Operand& in, const Operand& out) {
 }
 
 // Whether so few of the elements that make neighbouring results lie together that each tile would
-// take longer to find than to reduce.
+// take longer to find than to reduce, and all are few enough to be copied.
 bool tiles_are_tiny(const Operand& in, std::span<const bool> reduced, const Operand& out) {
-  constexpr std::int64_t tiny = 32, few_tiles = 64;
+  constexpr std::int64_t tiny = 32, few_tiles = 64, most_copied = std::int64_t{1} << 26;
+  if (in.layout->is_contiguous() || in.layout->size * itemsize(in.dtype) > most_copied)
+    return false;
   Dims shape, strides;
   for (int i = 0; i < in.layout->ndim(); ++i) {
     if (reduced[i]) continue;
