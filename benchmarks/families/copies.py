@@ -100,6 +100,20 @@ def cases(scale: Scale) -> Iterator[Case]:
         {"x": Operand((scale.medium // 64, 4, 16), "float32")},
         views={"v": "x[:, 1:-1, :3]"},
     )
+    for dtype in WIDTHS:
+        for n in (8, 16):
+            size = min(scale.large * itemsize(dtype), 64 * MEBI)
+            count = size // (n * n * itemsize(dtype))
+            yield Case(
+                "copies",
+                "copy of x.mT",
+                "xp.reshape(v, (-1,))",
+                {"x": Operand((max(count, 1), n, n), dtype)},
+                views={"v": "x.mT"},
+                reads=size,
+                writes=size,
+                tier=USUAL if dtype in ("float32", "int8") else FULL,
+            )
     for n in (64, 256, 1024):
         if n * n <= scale.large:
             for dtype in WIDTHS:
