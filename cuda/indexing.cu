@@ -131,31 +131,65 @@ __device__ __noinline__ void note_bad(const char* p, DType dtype, i64 n, u64 ope
   }
 }
 
-// gather_items() by indices; for those out of bounds, which are noted, the first element.
-template <class M>
+// Which of the picked elements a place has: that which an index says, for those out of bounds,
+// which are noted, the first one, …
+struct ByIndex {
+  i64 n;
+  u64 operation;
+  u32* met;
+
+  __device__ __forceinline__ bool picks_nothing() const { return false; }
+  __device__ __forceinline__ i64 read(const char* p, DType dtype) const {
+    return index_at(p, dtype);
+  }
+  __device__ __forceinline__ i64 pick(i64 index, const char* p, DType dtype, bool notes) const {
+    const i64 at = normalised(index, dtype, n);
+    if (at < 0 && notes) note_bad(p, dtype, n, operation, met);
+    return max(at, i64(0));
+  }
+};
+// The last scatter that an index out of bounds keeps from writing anything. All threads read it, so
+// it must come from the L1 cache: an L2 cache gives one word to one warp after the other.
+__device__ u64 refused;
+// … or the last one to have claimed it, counted from 1 above what was left there; or none, -1.
+struct ByClaim {
+  u32 left;
+  u64 operation;
+
+  __device__ __forceinline__ bool picks_nothing() const { return refused == operation; }
+  __device__ __forceinline__ i64 read(const char* p, DType /*dtype*/) const {
+    return __ldcg(reinterpret_cast<const u32*>(p));
+  }
+  __device__ __forceinline__ i64 pick(i64 slot, const char*, DType, bool) const {
+    return slot > left ? slot - left - 1 : -1;
+  }
+};
+
+// gather_items() of such picks.
+template <class M, class Picks>
 __global__ void __launch_bounds__(block_threads)
-    gather_at(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met) {
+    gather_at(const __grid_constant__ Loop loop, i64 stride, Picks picks) {
   wait_for_earlier();
+  if (picks.picks_nothing()) return;
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
-    i64 index[each];
+    i64 at[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      index[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
+      at[e] = picks.read(loop.data[0] + place.offset[e][0], loop.dtype[0]);
     }
     M x[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      i64 at = normalised(index[e], loop.dtype[0], n);
-      if (at < 0) {
-        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
-        at = 0;
-      }
-      x[e] = load_item<M>(loop.data[1] + place.offset[e][1] + at * stride * i64(sizeof(M)));
+      at[e] = picks.pick(at[e], loop.data[0] + place.offset[e][0], loop.dtype[0], true);
+      const i64 from = max(at[e], i64(0)) * stride * i64(sizeof(M));
+      x[e] = load_item<M>(loop.data[1] + place.offset[e][1] + from);
     }
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      if (place.exists[e]) *reinterpret_cast<M*>(loop.data[2] + place.offset[e][2]) = x[e];
+      if (place.exists[e] && at[e] >= 0) {
+        *reinterpret_cast<M*>(loop.data[2] + place.offset[e][2]) = x[e];
+      }
     }
   });
 }
@@ -209,39 +243,32 @@ __device__ __forceinline__ void over_rows(const Loop& loop, Divisor pieces, int 
     body(piece);
   }
 }
-template <class M, int Rows>
+template <class M, int Rows, class Picks>
 __global__ void __launch_bounds__(block_threads)
-    gather_rows(const __grid_constant__ Loop loop, i64 n, i64 stride, u64 operation, u32* met,
-                Divisor pieces, int width_log2) {
+    gather_rows(const __grid_constant__ Loop loop, i64 stride, Picks picks, Divisor pieces,
+                int width_log2) {
   wait_for_earlier();
+  if (picks.picks_nothing()) return;
   over_rows<M, Rows>(loop, pieces, width_log2, [&](const RowPieces<M, Rows>& piece) {
-    i64 index[Rows];
+    i64 at[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      index[r] = index_at(loop.data[0] + piece.offset[r][0], loop.dtype[0]);
+      at[r] = picks.read(loop.data[0] + piece.offset[r][0], loop.dtype[0]);
     }
     M x[Rows][piece.items];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      i64 at = normalised(index[r], loop.dtype[0], n);
-      if (at < 0) {
-        if ((threadIdx.x & (piece.width - 1)) == 0) {
-          note_bad(loop.data[0] + piece.offset[r][0], loop.dtype[0], n, operation, met);
-        }
-        at = 0;
-      }
-      piece.load(loop.data[1] + piece.offset[r][1] + at * stride * i64(sizeof(M)), x[r]);
+      at[r] = picks.pick(at[r], loop.data[0] + piece.offset[r][0], loop.dtype[0],
+                         (threadIdx.x & (piece.width - 1)) == 0);
+      const i64 from = max(at[r], i64(0)) * stride * i64(sizeof(M));
+      piece.load(loop.data[1] + piece.offset[r][1] + from, x[r]);
     }
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (piece.exists[r]) piece.store(x[r], loop.data[2] + piece.offset[r][2]);
+      if (piece.exists[r] && at[r] >= 0) piece.store(x[r], loop.data[2] + piece.offset[r][2]);
     }
   });
 }
-
-// The last scatter that such an index keeps from writing anything. All threads read it, so it must
-// come from the L1 cache: an L2 cache gives one word to one warp after the other.
-__device__ u64 refused;
 
 // Whether another thread of the warp claims the same place for a later position, or such a claim is
 // known already. Threads of a warp that mean one place do not all stand in line for its slot, nor
@@ -483,6 +510,30 @@ DType pack_dtype(int bytes) {
   return dtype;
 }
 
+// Picks of a plan of slots or indices, what is picked from, where one pick is `stride` elements
+// after the other, and the output; `cut` may change the plan of packs.
+template <class Picks, class Cut>
+void launch_picks(const Plan& plan, const Operand& index, const Operand& in, const Operand& out,
+                  std::int64_t stride, const char* what, Picks picks, Cut&& cut) {
+  const int lanes = lanes_of(plan, in, out, stride);
+  Operand from = in, to = out;
+  from.dtype = to.dtype = pack_dtype(itemsize(out.dtype) * lanes);
+  const Operand* const all[] = {&index, &from, &to};
+  i64 packs_apart = stride / lanes;
+  dispatch_item(itemsize(to.dtype), [&](auto item) {
+    using M = decltype(item);
+    const Plan packs = cut(in_lanes(plan, lanes), int(sizeof(M)));
+    if (has_rows<M>(packs, from)) {
+      const void* const kernels[] = {reinterpret_cast<const void*>(&gather_rows<M, 1, Picks>),
+                                     reinterpret_cast<const void*>(&gather_rows<M, 2, Picks>),
+                                     reinterpret_cast<const void*>(&gather_rows<M, each, Picks>)};
+      return launch_over_rows<M>(kernels, packs, all, what, packs_apart, picks);
+    }
+    launch_over(reinterpret_cast<const void*>(&gather_at<M, Picks>), packs, all, what, packs_apart,
+                picks);
+  });
+}
+
 // ---- picks along the last axis
 
 // The same picks of each row: rows come through shared memory, where the places of the picks lie,
@@ -623,24 +674,8 @@ void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
   const Plan plan = make_plan(out.layout->shape, strides, 3);
   const u64 operation = next_operation();
   if (gather_columns_of(plan, places, in, out, n, stride, operation)) return;
-  const int lanes = lanes_of(plan, in, out, stride);
-  const DType dtype = pack_dtype(itemsize(out.dtype) * lanes);
-  Operand from = in, to = out;
-  from.dtype = to.dtype = dtype;
-  const Operand* const all[] = {&places, &from, &to};
-  dispatch_item(itemsize(dtype), [&](auto item) {
-    using M = decltype(item);
-    const Plan cut = by_columns(in_lanes(plan, lanes), n, int(sizeof(M)));
-    if (has_rows<M>(cut, from)) {
-      const void* const kernels[] = {reinterpret_cast<const void*>(&gather_rows<M, 1>),
-                                     reinterpret_cast<const void*>(&gather_rows<M, 2>),
-                                     reinterpret_cast<const void*>(&gather_rows<M, each>)};
-      return launch_over_rows<M>(kernels, cut, all, "gather", n, stride / lanes, operation,
-                                 bad_index_met());
-    }
-    launch_over(reinterpret_cast<const void*>(&gather_at<M>), cut, all, "gather", n, stride / lanes,
-                operation, bad_index_met());
-  });
+  launch_picks(plan, places, in, out, stride, "gather", ByIndex{n, operation, bad_index_met()},
+               [n](const Plan& packs, int bytes) { return by_columns(packs, n, bytes); });
 }
 
 void check_indices() {
@@ -1659,6 +1694,60 @@ bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::in
   return true;
 }
 
+// Rows that are assigned to places of which many are meant: each picks its row. The places are
+// written in their order, whole sectors of memory where rows are short, and those of rows that are
+// written over are not read. On an H200 that takes 0.5 to 0.75 of the time of rows that go where
+// they are to.
+bool put_rows(const Operand& in, const Operand& offsets, const OffsetRange& range,
+              const Operand& out) {
+  const std::int64_t count = offsets.layout->size;
+  const std::int64_t places = (range.highest - range.lowest) / range.step + 1;
+  if (in.host_scalar || range.any_order || out.layout->ndim() == 0 || count == 1 ||
+      places > 2 * count || places > most_counted || !has_aligned_elements(out)) {
+    return false;
+  }
+  const int index_ndim = offsets.layout->ndim(), row_ndim = out.layout->ndim();
+  Dims shape = offsets.layout->shape;
+  for (const std::int64_t s : out.layout->shape) shape.push_back(s);
+  Source source(in, shape, out.dtype);
+  if (index_ndim > 1) source.in_order();
+  const std::int64_t apart = source.layout->strides[index_ndim - 1];
+  // The places, then a row's dimensions, of their slots, what is picked, and the output.
+  Dims size{places}, strides[3] = {{1}, {0}, {range.step}};
+  for (int d = 0; d < row_ndim; ++d) {
+    size.push_back(out.layout->shape[d]);
+    strides[0].push_back(0);
+    strides[1].push_back(source.layout->strides[index_ndim + d]);
+    strides[2].push_back(out.layout->strides[d]);
+  }
+  const Dims* const of_all[] = {&strides[0], &strides[1], &strides[2]};
+  const Plan plan = make_plan(size, of_all, 3);
+  if (plan.ndim() == 0 || plan.stride[0][plan.ndim() - 1] != 0) return false;
+  const std::lock_guard lock(scatters());
+  Owners owners;
+  u32 *slots, left;
+  const Claims memory(count, places, 0, slots, left);
+  owners.kind = Owners::Slots::narrow;
+  owners.slots = slots;
+  owners.left = left;
+  owners.lowest = range.lowest;
+  owners.step = range.step;
+  const u64 operation = next_operation();
+  claim<<<grid_for(count, block_threads), block_threads, 0, stream()>>>(
+      reinterpret_cast<const i64*>(offsets.data), count, owners, operation);
+  check_launch("scatter");
+  const Layout slot_layout = Layout::contiguous({places});
+  Operand by_place;
+  by_place.data = reinterpret_cast<char*>(slots);
+  by_place.dtype = DType::uint32;
+  by_place.layout = &slot_layout;
+  Operand to = out;
+  to.data += range.lowest * itemsize(out.dtype);
+  launch_picks(plan, by_place, source, to, apart, "scatter", ByClaim{left, operation},
+               [](const Plan& packs, int) { return packs; });
+  return true;
+}
+
 }  // namespace
 
 void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
@@ -1673,6 +1762,7 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
   }
   Array packed;
   const Operand places = in_one_piece(offsets, packed);
+  if (put_rows(in, places, range, out)) return;
   const std::lock_guard lock(scatters());
   const Claims claims(n, range);
   const u64 operation = next_operation();

@@ -343,7 +343,8 @@ def test_large_gathers_scatters_and_masks(dtype):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "width"), [("float32", 16), ("int8", 80), ("complex128", 6), ("float64", 333)]
+    ("dtype", "width"),
+    [("float32", 16), ("int8", 80), ("complex128", 6), ("float64", 333), ("float32", 3)],
 )
 def test_many_rows_are_assigned_and_the_last_of_equal_ones_stays(dtype, width):
     draw = Draw(width)
@@ -357,6 +358,22 @@ def test_many_rows_are_assigned_and_the_last_of_equal_ones_stays(dtype, width):
             x[ours(index)] = source[:, first:]
             expected[index] = value[:, first:]
             same(x, expected)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float64"])
+def test_rows_are_assigned_by_pairs_of_indices_and_the_last_stays(dtype):
+    draw = Draw(5)
+    a, value = draw.values((30, 40, 2, 5), dtype), draw.values((3000, 5, 2), dtype)
+    i, j = draw.numpy.integers(-30, 30, 3000), draw.numpy.integers(-40, 40, 3000)
+    for step in (1, -1):
+        x, expected = ours(a.copy()), a.copy()
+        x[::step, :, :, ::-1][ours(i), ours(j)] = ours(value).mT
+        expected[::step, :, :, ::-1][i, j] = value.mT
+        same(x, expected)
+        x, expected = ours(a.copy()), a.copy()
+        x[3, :, 0][ours(j.reshape(60, 50))] = ours(value.reshape(60, 50, 10))[:, :, ::step][..., :5]
+        expected[3, :, 0][j.reshape(60, 50)] = value.reshape(60, 50, 10)[:, :, ::step][..., :5]
+        same(x, expected)
 
 
 def test_one_value_is_assigned_to_more_than_a_cache_holds():
