@@ -1853,71 +1853,91 @@ __device__ __forceinline__ u32 warp_sum(u32 count) {
 constexpr int tiles_of_block = block_threads / warp_size;
 __device__ u32 blocks_counted;
 
-// before[t] = how many are not zero before tile t; *total = in all, where it is wanted. A warp
-// counts a tile, and the last block to have counted adds up. What they read they leave as bits, of
-// which select() reads an eighth of the bytes.
-__global__ void __launch_bounds__(block_threads)
-    count_tiles(const u8* mask, i64 n, u16* bits, Pack<u16, tiles_of_block>* counts,
-                Pack<i64, tiles_of_block>* before, i64* total) {
+using Counts = Pack<u16, tiles_of_block>;
+
+// before[b] = how many are not zero before the tiles that counts[b] has; *total = in all, where it
+// is wanted. A warp counts one tile after the other, of which the next is on its way meanwhile, and
+// the last block to have counted adds up. What they read they leave as bits, of which select()
+// reads an eighth of the bytes.
+constexpr int counting_blocks = 4;  // of a multiprocessor
+__global__ void __launch_bounds__(block_threads, counting_blocks)
+    count_tiles(const u8* mask, i64 n, u16* bits, Counts* counts, i64* before, i64* total,
+                u32 packs) {
   wait_for_earlier();
   constexpr int loads = select_tile / (warp_size * select_each);
+  using Item = Pack<u32, select_each / 4>;
   __shared__ i64 sums[tiles_of_block];
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-  const i64 tile = i64(blockIdx.x) * tiles_of_block + warp;
-  const i64 first = tile * select_tile + lane * select_each;
-  u32 count = 0;
-  if (tile * select_tile < n) {
-    u32 found[loads];
-    if ((tile + 1) * select_tile <= n) {  // all are on their way before the first is needed
-      Pack<u32, select_each / 4> pack[loads];
-#pragma unroll
-      for (int i = 0; i < loads; ++i) {
-        pack[i] = *reinterpret_cast<const Pack<u32, select_each / 4>*>(
-            mask + first + i * (warp_size * select_each));
-      }
-#pragma unroll
-      for (int i = 0; i < loads; ++i) found[i] = nonzero_bits(pack[i]);
-    } else {
-#pragma unroll
-      for (int i = 0; i < loads; ++i) {
-        found[i] = nonzero_bits(mask, first + i * (warp_size * select_each), n);
-      }
-    }
+  const auto is_whole = [&](u32 pack) {
+    return (i64(pack) * tiles_of_block + warp + 1) * select_tile <= n;
+  };
+  const auto place_in = [&](u32 pack) {
+    return (i64(pack) * tiles_of_block + warp) * select_tile + lane * select_each;
+  };
+  Item next[loads];
+  const auto load = [&](u32 pack) {
+    if (pack >= packs || !is_whole(pack)) return;
 #pragma unroll
     for (int i = 0; i < loads; ++i) {
-      bits[first / select_each + i * warp_size] = static_cast<u16>(found[i]);
-      count += __popc(found[i]);
+      next[i] =
+          *reinterpret_cast<const Item*>(mask + place_in(pack) + i * (warp_size * select_each));
     }
-    count = warp_sum(count);
+  };
+  load(blockIdx.x);
+  for (u32 pack = blockIdx.x; pack < packs; pack += gridDim.x) {
+    const i64 first = place_in(pack);
+    u32 count = 0;
+    if (first - lane * select_each < n) {
+      u32 found[loads];
+      if (is_whole(pack)) {
+#pragma unroll
+        for (int i = 0; i < loads; ++i) found[i] = nonzero_bits(next[i]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < loads; ++i) {
+          found[i] = nonzero_bits(mask, first + i * (warp_size * select_each), n);
+        }
+      }
+      load(pack + gridDim.x);
+#pragma unroll
+      for (int i = 0; i < loads; ++i) {
+        bits[first / select_each + i * warp_size] = static_cast<u16>(found[i]);
+        count += __popc(found[i]);
+      }
+      count = warp_sum(count);
+    }
+    if (lane == 0) counts[pack].v[warp] = static_cast<u16>(count);
   }
-  if (lane == 0) counts[blockIdx.x].v[warp] = static_cast<u16>(count);
   if (!is_last_part(blocks_counted, gridDim.x)) return;
-  const i64 each_has = (gridDim.x - 1) / block_threads + 1;
-  const i64 begin = threadIdx.x * each_has, end = min(begin + each_has, i64(gridDim.x));
+  const u32 each_has = (packs - 1) / block_threads + 1;
+  const u32 begin = min(threadIdx.x * each_has, packs), end = min(begin + each_has, packs);
+  constexpr int batch = 8;
+  const auto over_packs = [&](auto&& use) {
+    for (u32 first = begin; first < end; first += batch) {
+      uint4 some[batch];
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        some[i] = __ldcg(reinterpret_cast<const uint4*>(counts + min(first + i, end - 1)));
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        // Pairs of 16 bits, none of which is above 2^12.
+        const u32 pairs = some[i].x + some[i].y + some[i].z + some[i].w;
+        if (first + i < end) use(first + i, (pairs & 0xffff) + (pairs >> 16));
+      }
+    }
+  };
   i64 mine = 0;
-#pragma unroll 4
-  for (i64 i = begin; i < end; ++i) {
-    const auto some = __ldcg(reinterpret_cast<const uint4*>(counts + i));
-    // Pairs of 16 bits, none of which is above 2^12.
-    const u32 pairs = some.x + some.y + some.z + some.w;
-    mine += (pairs & 0xffff) + (pairs >> 16);
-  }
+  over_packs([&](u32, u32 count) { mine += count; });
   const i64 upto = sum_of_lanes_upto(mine, lane);
   if (lane == warp_size - 1) sums[warp] = upto;
   __syncthreads();
   i64 sum = upto - mine;
   for (int w = 0; w < warp; ++w) sum += sums[w];
-#pragma unroll 4
-  for (i64 i = begin; i < end; ++i) {
-    const auto some = __ldcg(reinterpret_cast<const uint4*>(counts + i));
-    const u32 pairs[] = {some.x, some.y, some.z, some.w};
-    Pack<i64, 2>* const to = reinterpret_cast<Pack<i64, 2>*>(before + i);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      to[j] = {sum, sum + (pairs[j] & 0xffff)};
-      sum += (pairs[j] & 0xffff) + (pairs[j] >> 16);
-    }
-  }
+  over_packs([&](u32 pack, u32 count) {
+    before[pack] = sum;
+    sum += count;
+  });
   if (threadIdx.x == block_threads - 1 && total) *total = sum;
 }
 
@@ -1925,14 +1945,20 @@ __global__ void __launch_bounds__(block_threads)
 // their places in its tile first, so that neighbours write side by side.
 template <class Write>
 __global__ void __launch_bounds__(block_threads)
-    select(const u16* found, const i64* before, const __grid_constant__ Write write) {
+    select(const u16* found, const Counts* counts, const i64* before,
+           const __grid_constant__ Write write) {
   wait_for_earlier();
   using Item = typename Write::Item;
   constexpr int warps = block_threads / warp_size, batch = 4;
   __shared__ u32 totals[warps];
   __shared__ u16 chosen[select_tile];
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
-  const i64 tile = i64(blockIdx.x) * select_tile, rank = before[blockIdx.x];
+  const i64 tile = i64(blockIdx.x) * select_tile;
+  const u32 pack = blockIdx.x / tiles_of_block, of_pack = blockIdx.x % tiles_of_block;
+  const Counts of_tiles = counts[pack];
+  i64 rank = before[pack];
+#pragma unroll
+  for (u32 t = 0; t < tiles_of_block; ++t) rank += t < of_pack ? of_tiles.v[t] : 0;
   const u32 first = threadIdx.x * select_each;
   u32 bits = found[i64(blockIdx.x) * block_threads + threadIdx.x];
   const u32 count = __popc(bits);
@@ -2007,22 +2033,24 @@ struct Counted {
   const u8* mask = nullptr;
   std::int64_t n = 0;
   int device = 0;
-  Array before, bits;  // of its tiles
+  Array before, counts, bits;  // of its tiles
 };
 thread_local Counted counted;
 
 Counted counted_tiles(const u8* mask, std::int64_t n, i64* total) {
   const std::int64_t tiles = (n - 1) / select_tile + 1, blocks = (tiles - 1) / tiles_of_block + 1;
-  const Array before = scratch_array(DType::int64, {blocks * tiles_of_block});
+  const Array before = scratch_array(DType::int64, {blocks});
   const Array counts = scratch_array(DType::uint16, {blocks * tiles_of_block});
   const Array bits = scratch_array(DType::uint16, {tiles * block_threads});
   u16* bits_to = bits.data_as<u16>();
-  auto* counts_to = counts.data_as<Pack<u16, tiles_of_block>>();
-  auto* before_to = before.data_as<Pack<i64, tiles_of_block>>();
-  void* arguments[] = {&mask, &n, &bits_to, &counts_to, &before_to, &total};
-  launch(reinterpret_cast<const void*>(&count_tiles), static_cast<unsigned>(blocks), arguments, 0,
-         "nonzero");
-  return {mask, n, properties().index, before, bits};
+  auto* counts_to = counts.data_as<Counts>();
+  i64* before_to = before.data_as<i64>();
+  auto packs = static_cast<u32>(blocks);
+  void* arguments[] = {&mask, &n, &bits_to, &counts_to, &before_to, &total, &packs};
+  const std::int64_t most = std::int64_t{properties().multiprocessors} * counting_blocks;
+  launch(reinterpret_cast<const void*>(&count_tiles), static_cast<unsigned>(std::min(blocks, most)),
+         arguments, 0, "nonzero");
+  return {mask, n, properties().index, before, counts, bits};
 }
 
 // What is not zero.
@@ -2053,8 +2081,9 @@ struct Mask {
   void run(Write write) const {
     const std::int64_t count = (n - 1) / select_tile + 1;
     const u16* bits = tiles.bits.data_as<u16>();
+    const auto* counts = tiles.counts.data_as<Counts>();
     const i64* before = tiles.before.data_as<i64>();
-    void* arguments[] = {&bits, &before, &write};
+    void* arguments[] = {&bits, &counts, &before, &write};
     launch(reinterpret_cast<const void*>(&select<Write>), static_cast<unsigned>(count), arguments,
            0, "nonzero");
   }
