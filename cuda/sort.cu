@@ -4,6 +4,7 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "last_part.cuh"
 #include "loop.hpp"
 #include "warps.cuh"
 
@@ -181,7 +182,7 @@ struct Permute {
 // ---- places of some of the elements -------------------------------------------------------------
 
 // How many elements have a flag, and which does last.
-struct Flagged {
+struct alignas(8) Flagged {
   u32 count, last;
 
   __device__ __forceinline__ Flagged then(Flagged later) const {
@@ -259,7 +260,10 @@ struct Flags {
 };
 
 __global__ void __launch_bounds__(many_threads) scan_flags(const __grid_constant__ Flags f) {
-  __shared__ Flagged of_warp[warp_size];
+  // So many rows of a tile for each thread are scanned at a time.
+  constexpr int rows = 8, warps = many_threads / warp_size;
+  static_assert(warps == warp_size);
+  __shared__ Flagged upto_warp[rows][warps];
   const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size;
   const auto scan_warp = [&](Flagged flagged) {
 #pragma unroll
@@ -270,19 +274,30 @@ __global__ void __launch_bounds__(many_threads) scan_flags(const __grid_constant
     return flagged;
   };
   Flagged all{};
-  for (u32 first = 0; first < f.tile_count; first += many_threads) {
-    const u32 tile = first + threadIdx.x;
-    const Flagged flagged = scan_warp(tile < f.tile_count ? f.tiles[tile] : Flagged{});
-    if (lane == warp_size - 1) of_warp[warp] = flagged;
+  for (u32 first = threadIdx.x; first - threadIdx.x < f.tile_count; first += rows * many_threads) {
+    Flagged upto[rows];
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const u32 tile = first + r * many_threads;
+      upto[r] = tile < f.tile_count ? f.tiles[tile] : Flagged{};
+    }
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      upto[r] = scan_warp(upto[r]);
+      if (lane == warp_size - 1) upto_warp[r][warp] = upto[r];
+    }
     __syncthreads();
-    const Flagged warps = scan_warp(of_warp[lane]);
-    Flagged before = all;
-    const Flagged other_warps = from_lane(warps, max(warp - 1, 0));
-    if (warp > 0) before = before.then(other_warps);
-    const Flagged others = from_lane(flagged, max(lane - 1, 0));
-    if (lane > 0) before = before.then(others);
-    if (tile < f.tile_count) f.tiles[tile] = before;
-    all = all.then(from_lane(warps, warp_size - 1));
+    if (warp < rows) upto_warp[warp][lane] = scan_warp(upto_warp[warp][lane]);
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const u32 tile = first + r * many_threads;
+      Flagged before = warp > 0 ? all.then(upto_warp[r][warp - 1]) : all;
+      const Flagged others = from_lane(upto[r], max(lane - 1, 0));
+      if (lane > 0) before = before.then(others);
+      if (tile < f.tile_count) f.tiles[tile] = before;
+      all = all.then(upto_warp[r][warps - 1]);
+    }
     __syncthreads();
   }
   if (threadIdx.x == 0) f.tiles[f.tile_count] = all;
@@ -403,14 +418,19 @@ void sort_integers(const Lines& lines, T* out) {
   }
 }
 
-// NaN stay in their order with the bits they have. CUB puts them at both ends, by their bits: the
-// numbers between them are moved, and they are taken from the line once more.
+// NaN stay in their order with the bits they have. CUB puts them at both ends, by their bits: where
+// there are any the numbers between them are moved, by way of a copy, and they are taken from the
+// line once more.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    find_nans(const __grid_constant__ Flags f, const T* in, const T* sorted) {
-  const bool none = sorted[0] == sorted[0] && sorted[f.n - 1] == sorted[f.n - 1];
+    find_nans(const __grid_constant__ Flags f, const T* in, const T* out, T* sorted) {
+  if (out[0] == out[0] && out[f.n - 1] == out[f.n - 1]) {
+    if (threadIdx.x == 0) f.tiles[blockIdx.x] = {};
+    return;
+  }
   f.find([&](int, u32 i) {
-    if (none || i >= f.n) return false;
+    if (i >= f.n) return false;
+    sorted[i] = out[i];
     const T x = in[i];
     return x != x;
   });
@@ -420,6 +440,7 @@ __global__ void __launch_bounds__(block_threads)
     join_nans(const __grid_constant__ Flags f, const T* in, const T* sorted, T* out) {
   __shared__ u32 front;  // NaN before the numbers
   const u32 nans = f.tiles[f.tile_count].count, numbers = f.n - nans;
+  if (nans == 0) return;
   if (threadIdx.x == 0) {
     const T first = sorted[0];
     front = 0;
@@ -446,17 +467,17 @@ template <class T>
 void sort_floats(const Lines& lines, T* out) {
   const T* in = reinterpret_cast<const T*>(lines.data);
   const auto bytes = static_cast<std::size_t>(lines.n) * sizeof(T);
-  const Scratch sorted(bytes);
-  sort_line(in, lines.n, lines.descending, sorted.as<T>());
   std::optional<Scratch> kept;
   if (in == out) {
     kept.emplace(bytes);
     check(cudaMemcpyAsync(kept->as(), in, bytes, cudaMemcpyDeviceToDevice, stream()), "sort");
     in = kept->as<const T>();
   }
+  sort_line(in, lines.n, lines.descending, out);
+  const Scratch sorted(bytes);
   const FlagMemory nans(lines.n);
   const unsigned blocks = nans.flags.tile_count;
-  find_nans<<<blocks, block_threads, 0, stream()>>>(nans.flags, in, sorted.as<const T>());
+  find_nans<<<blocks, block_threads, 0, stream()>>>(nans.flags, in, out, sorted.as<T>());
   check_launch("sort");
   nans.scan("sort");
   join_nans<<<blocks, block_threads, 0, stream()>>>(nans.flags, in, sorted.as<const T>(), out);
@@ -1284,10 +1305,163 @@ __global__ void __launch_bounds__(block_threads) write_runs(const __grid_constan
       });
 }
 
+// The same where nothing but the values is wanted, and elements are sorted.
+template <class Item>
+__global__ void __launch_bounds__(block_threads) write_values(const __grid_constant__ WriteRuns w) {
+  const Flags& f = w.runs.heads;
+  const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  __shared__ u32 of_warp[block_warps];
+  Item x[rows_of_warp];
+#pragma unroll
+  for (int r = 0; r < rows_of_warp; ++r) {
+    const u32 i = f.row(r) * warp_size + lane;
+    x[r] = reinterpret_cast<const Item*>(w.runs.elements)[min(i, f.n - 1)];
+  }
+  // A lane has a row's flags.
+  const u32 flags = lane < rows_of_warp ? f.in_row(f.row(lane)) : 0;
+  const u32 upto = sum_of_lanes_upto(static_cast<u32>(__popc(flags)), lane);
+  if (lane == warp_size - 1) of_warp[warp] = upto;
+  __syncthreads();
+  u32 before = f.tiles[blockIdx.x].count + upto - __popc(flags);
+#pragma unroll
+  for (int other = 0; other < block_warps; ++other) before += other < warp ? of_warp[other] : 0;
+#pragma unroll
+  for (int r = 0; r < rows_of_warp; ++r) {
+    const u32 of_row = __shfl_sync(whole_warp, flags, r);
+    const u32 run = __shfl_sync(whole_warp, before, r) + __popc(of_row & ((1u << lane) - 1));
+    if (of_row >> lane & 1) reinterpret_cast<Item*>(w.values)[run] = x[r];
+  }
+}
+
+// Bytes need no sort: they are counted. By key, of those there are: how many, and where the first
+// stands; by place among them the values, and the same again.
+struct Bytes {
+  static constexpr int most = 256;
+
+  unsigned long long count[most];
+  u32 last[most];  // what is left of all from the first one on, 0 for none
+  u32 done, size;  // blocks; values
+  i64 place[most], counts[most], indices[most];
+  u8 values[most];
+};
+
+template <bool Positions>
+__global__ void __launch_bounds__(block_threads)
+    count_bytes(const u8* in, u32 n, KeyRule<u32> rule, Bytes* bytes) {
+  constexpr int each = pack_bytes, loads = Positions ? 1 : 2;
+  __shared__ u32 count[block_warps][Bytes::most], last[Bytes::most];
+  const int warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  for (int w = 0; w < block_warps; ++w) count[w][threadIdx.x] = 0;
+  last[threadIdx.x] = 0;
+  __syncthreads();
+  const auto put = [&](u32 i, u32 byte) {
+    const u32 key = rule.key(byte);
+    atomicAdd(&count[warp][key], 1);
+    if (Positions && last[key] < n - i) atomicMax(&last[key], n - i);
+  };
+  const u32 lead = min(n, static_cast<u32>(-reinterpret_cast<u64>(in) % each));
+  const u32 packs = (n - lead) / each, step = gridDim.x * block_threads;
+  const u32 thread = blockIdx.x * block_threads + threadIdx.x;
+  for (u32 begin = thread; begin < packs; begin += loads * step) {
+    Pack<u32, each / 4> pack[loads];
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 at = min(begin + l * step, packs - 1);
+      pack[l] = reinterpret_cast<const Pack<u32, each / 4>*>(in + lead)[at];
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 at = begin + l * step;
+      if (at >= packs) continue;
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        put(lead + at * each + i, pack[l].v[i / 4] >> 8 * (i % 4) & 255);
+      }
+    }
+  }
+  const u32 rest = lead + packs * each;
+  if (thread < lead) put(thread, in[thread]);
+  if (thread < n - rest) put(rest + thread, in[rest + thread]);
+  __syncthreads();
+  const u32 key = threadIdx.x;
+  u32 sum = 0;
+  for (int w = 0; w < block_warps; ++w) sum += count[w][key];
+  if (sum > 0) {
+    atomicAdd(&bytes->count[key], sum);
+    if (Positions) atomicMax(&bytes->last[key], last[key]);
+  }
+  if (!is_last_part(bytes->done, gridDim.x)) return;
+  const u64 of_key = __ldcg(&bytes->count[key]);
+  const unsigned those = __ballot_sync(whole_warp, of_key > 0);
+  if (lane == 0) count[0][warp] = __popc(those);
+  __syncthreads();
+  u32 place = __popc(those & ((1u << lane) - 1)), size = 0;
+  for (int w = 0; w < block_warps; ++w) {
+    if (w < warp) place += count[0][w];
+    size += count[0][w];
+  }
+  if (key == 0) bytes->size = size;
+  if (of_key == 0) return;
+  bool unused;
+  bytes->place[key] = place;
+  bytes->counts[place] = static_cast<i64>(of_key);
+  bytes->indices[place] = n - __ldcg(&bytes->last[key]);
+  bytes->values[place] = static_cast<u8>(rule.bits(key, unused));
+}
+static_assert(Bytes::most == block_threads);
+
+__global__ void __launch_bounds__(Bytes::most)
+    write_bytes(const Bytes* bytes, u8* values, i64* counts, i64* indices) {
+  const u32 i = threadIdx.x;
+  if (i >= bytes->size) return;
+  values[i] = bytes->values[i];
+  if (counts) counts[i] = bytes->counts[i];
+  if (indices) indices[i] = bytes->indices[i];
+}
+struct PlaceBytes {
+  const u8* in;
+  KeyRule<u32> rule;
+  const Bytes* bytes;
+  i64* out;
+  __device__ void operator()(i64 i) const { out[i] = bytes->place[rule.key(in[i])]; }
+};
+
+void unique_bytes(const Array& x, bool indices, bool inverse, bool counts, Unique& out) {
+  const auto* const in = reinterpret_cast<const u8*>(x.data());
+  const KeyRule<u32> rule = rule_of(x.dtype, false).with<u32>();
+  const Scratch memory(sizeof(Bytes));
+  Bytes* const bytes = memory.as<Bytes>();
+  check(cudaMemsetAsync(bytes, 0, sizeof(Bytes), stream()), "cudaMemsetAsync");
+  const auto kernel = indices ? &count_bytes<true> : &count_bytes<false>;
+  const std::int64_t most = std::int64_t{properties().multiprocessors} * 8;
+  const std::int64_t blocks = std::min((x.size() - 1) / (block_threads * 64) + 1, most);
+  kernel<<<static_cast<unsigned>(blocks), block_threads, 0, stream()>>>(
+      in, static_cast<u32>(x.size()), rule, bytes);
+  check_launch("unique");
+  u32 size;
+  check(cudaMemcpyAsync(&size, &bytes->size, sizeof size, cudaMemcpyDeviceToHost, stream()),
+        "a copy to the host");
+  check(cudaStreamSynchronize(stream()), "a copy to the host");
+  out.values = scratch_array(x.dtype, {size});
+  if (indices) out.indices = scratch_array(DType::int64, {size});
+  if (counts) out.counts = scratch_array(DType::int64, {size});
+  write_bytes<<<1, Bytes::most, 0, stream()>>>(bytes, reinterpret_cast<u8*>(out.values.data()),
+                                               counts ? out.counts.data_as<i64>() : nullptr,
+                                               indices ? out.indices.data_as<i64>() : nullptr);
+  check_launch("unique");
+  if (!inverse) return;
+  out.inverse = scratch_array(DType::int64, {x.size()});
+  run_for_each(x.size(), PlaceBytes{in, rule, bytes, out.inverse.data_as<i64>()}, "unique");
+}
+
 }  // namespace
 
 bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out) {
   if (x.size() == 0 || x.size() > (std::int64_t{1} << 31) - 1) return false;
+  if (x.itemsize() == 1) {
+    unique_bytes(x, indices, inverse, counts, out);
+    return true;
+  }
   FindRuns f;
   Array sorted, order;
   f.order = nullptr;
@@ -1329,7 +1503,9 @@ bool unique(const Array& x, bool indices, bool inverse, bool counts, Unique& out
   if (inverse) w.inverse = made(out.inverse, x.size());
   if (counts) w.counts = made(out.counts, all.count);
   dispatch_item(f.itemsize, [&](auto item) {
-    write_runs<decltype(item)><<<blocks, block_threads, 0, stream()>>>(w);
+    using Item = decltype(item);
+    const auto write = f.order || counts ? &write_runs<Item> : &write_values<Item>;
+    write<<<blocks, block_threads, 0, stream()>>>(w);
   });
   check_launch("unique");
   return true;

@@ -57,11 +57,25 @@ def test_unique_of_large_arrays(dtype):
 def test_unique_of_millions():
     """More parts of the array than the threads of a block, few of which begin a run."""
     n = 8500
-    a = np.repeat(np.arange(250, dtype=np.uint8), n)
+    a = np.repeat(np.arange(250, dtype=np.uint16), n)
     with_counts, with_inverse = xp.unique_counts(ours(a)), xp.unique_inverse(ours(a))
     same(with_counts.values, a[::n])
     same(with_counts.counts, np.full(250, n))
     same(with_inverse.inverse_indices, a.astype(np.int64))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8"])
+def test_bytes_that_begin_anywhere(dtype):
+    whole = Draw(3).values((70_003,), dtype)
+    for first, last in ((0, 70_003), (3, 70_000), (1, 9), (5, 6)):
+        a = whole[first:last]
+        values, indices, inverse, counts = unique(a)
+        result = xp.unique_all(ours(whole)[first:last])
+        same(result.values, values)
+        same(result.indices, indices)
+        same(result.inverse_indices, inverse)
+        same(result.counts, counts)
+        same(xp.unique_values(ours(whole)[first:last]), values)
 
 
 @pytest.mark.parametrize("threads", [1, 4])
