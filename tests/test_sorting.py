@@ -255,6 +255,21 @@ def test_many_lines_of_several_runs(dtype):
         check(a, 1, descending)
 
 
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "int16", "uint32", "float32", "int64", "float64"]
+)
+def test_many_lines_that_a_block_holds(dtype):
+    """Of as many elements as fill its threads, and some in between."""
+    draw = Draw(7)
+    longest = 12_288 if np.dtype(dtype).itemsize == 8 else 16_384
+    for shape, descending in (((127, 2065), False), ((34, longest), True)):
+        a = draw.array(shape, dtype)
+        if a.dtype.kind == "f":
+            a[:, ::9], a[1::2, ::14], a[:, 1::99] = np.nan, -np.nan, -0.0
+        check(a, 1, descending)
+        check(np.where(a > 0, a, a.dtype.type(1)), 1, not descending)
+
+
 def test_many_lines_that_are_not_contiguous():
     """They are copied in parts."""
     a = np.random.default_rng(5).integers(-300, 300, (66, 3, 33_000)).astype(np.float32)

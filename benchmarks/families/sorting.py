@@ -60,9 +60,9 @@ def sorts(scale: Scale) -> Iterator[Case]:
                 for axis in (0, 1):
                     tier = USUAL if dtype in ("float32", "int64") else FULL
                     yield order(function, Operand(shape, dtype, "spread"), axis=axis, tier=tier)
-            length = min(n, 16384)
-            runs = Operand((n // length, length), dtype, "spread")
-            yield order(function, runs, tier=USUAL if dtype == "float32" else FULL)
+            for length in sorted({min(n, 3000), min(n, 16384)}):
+                lines = Operand((n // length, length), dtype, "spread")
+                yield order(function, lines, tier=USUAL if dtype == "float32" else FULL)
 
 
 def cases(scale: Scale) -> Iterator[Case]:
