@@ -1120,7 +1120,7 @@ ROW_LENGTHS += [111, 112, 113, 126, 127, 128, 129]
 @pytest.mark.parametrize("n", ROW_LENGTHS)
 def test_many_short_rows_have_the_bits_of_few(n, dtype):
     """Rows begin anywhere, little or much lies between them, and the last ones fill no block."""
-    a = Draw(n).values((20_011, n), dtype)
+    a = Draw(n).values((max(5_011, min(20_011, 400_000 // n)), n), dtype)
     shifted = np.zeros(a.size + 1, dtype)
     shifted[1:] = a.ravel()
     views = [xp.reshape(ours(shifted)[1:], a.shape)]
@@ -1132,7 +1132,7 @@ def test_many_short_rows_have_the_bits_of_few(n, dtype):
         names += ["max", "argmax", "argmin"]
     if kind(dtype) == "f":
         names += ["mean", "var"]
-    x, some = ours(a), [np.s_[:50], np.s_[9_000:9_070], np.s_[-11:]]
+    x, some = ours(a), [np.s_[:50], np.s_[4_000:4_070], np.s_[-11:]]
     few = [ours(a[rows].copy()) for rows in some]
     for name in names:
         function = getattr(xp, name)
