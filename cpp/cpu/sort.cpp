@@ -932,12 +932,19 @@ void over_lines(const Operand& in, int axis, const Operand& out, const Line& lin
 
 // ---- many short lines ---------------------------------------------------------------------------
 
-// The longest lines for which a network, whose work grows by n log² n, is the faster way.
-constexpr i64 longest_in_network = 64;
+// The longest lines for which a network, whose work grows by n log² n, is the faster way, by the
+// bytes of a key: of narrow ones more go side by side, and apart ones would be brought together.
+constexpr i64 longest_in_network(i64 size, bool apart) {
+  if (size == 1) return 1024;
+  if (size == 2) return apart ? 512 : 128;
+  if (size == 4) return apart ? 256 : 128;
+  return 64;
+}
 
 // Lines along an axis, side by side.
 struct ShortLines {
   i64 in_step, in_next, out_step, out_next;  // bytes along a line, and from line to line
+  i64 block_bytes;                           // of as many as go side by side
   Plan plan;
 
   ShortLines(const Operand& in, int axis, const Operand& out) {
@@ -945,6 +952,7 @@ struct ShortLines {
     Dims out_strides = out.layout->strides;
     in_step = in_strides[axis] * itemsize(in.dtype);
     out_step = out_strides[axis] * itemsize(out.dtype);
+    block_bytes = shape[axis] * network_row_bytes;
     shape.erase(axis);
     in_strides.erase(axis);
     out_strides.erase(axis);
@@ -960,11 +968,11 @@ struct ShortLines {
     const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
     const i64 inner = plan.size.back(), per_row = (inner + lanes - 1) / lanes;
     const i64 groups = plan.count() / inner * per_row;
-    const i64 per_chunk = std::max<i64>(1, chunk_elements / (lanes * 16));
+    const i64 per_chunk = std::max<i64>(1, chunk_elements * 8 / std::max(block_bytes, i64{1024}));
     const i64 work = 4 * out.layout->size * std::max(in_size, out_size);
     parallel_for((groups + per_chunk - 1) / per_chunk, work, [&](i64 chunk) {
       Scratch scratch;
-      char* block = scratch.take<char>(4 * longest_in_network * network_row_bytes + 64);
+      char* block = scratch.take<char>(4 * block_bytes + 64);
       block += -reinterpret_cast<std::uintptr_t>(block) & 63;
       for (i64 g = chunk * per_chunk; g < std::min(groups, (chunk + 1) * per_chunk); ++g) {
         const i64 first = g % per_row * lanes;
@@ -988,7 +996,9 @@ inline constexpr bool has_network = !is_complex_type<T> && !std::is_same_v<T, bo
 
 bool are_short_lines(const Operand& in, int axis, i64 lanes) {
   const i64 n = in.layout->shape[axis];
-  return n >= 2 && n <= longest_in_network && in.layout->size >= 4 * n * lanes;
+  const bool apart = in.layout->strides[axis] != 1;
+  return n >= 2 && n <= longest_in_network(network_row_bytes / lanes, apart) &&
+         in.layout->size >= 4 * n * lanes;
 }
 
 // False where lines are not many and short.
@@ -1007,8 +1017,8 @@ bool sort_short_lines(const Operand& in, int axis, bool descending, const Operan
     K* keys = reinterpret_cast<K*>(block);
     const unsigned flags = keys_of<T>(block, keys, n * lanes, descending);
     if (flags & (has_nan | has_negative_zero)) {  // keys do not give these back in their order
-      char* line = block + longest_in_network * network_row_bytes;
-      char* sorted = line + longest_in_network * size;
+      char* line = block + lines.block_bytes;
+      char* sorted = line + n * size;
       for (i64 l = 0; l < count; ++l) {
         Scratch scratch;
         const i64 step = lines.in_step;
@@ -1039,7 +1049,7 @@ bool argsort_short_lines(const Operand& in, int axis, bool descending, const Ope
   lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
     u64* items = reinterpret_cast<u64*>(block);
     u64* positions = items + (pairs ? n * lanes : 0);
-    char* values = block + 2 * longest_in_network * network_row_bytes;
+    char* values = block + 2 * lines.block_bytes;
     copy_in(p, {lines.in_step, lines.in_next}, values, {lanes * size, size}, n, count);
     if constexpr (pairs) {
       keys_of<T>(values, items, n * lanes, descending);

@@ -41,6 +41,19 @@ constexpr void merge_exchange(i64 n, Exchange&& exchange) {
   }
 }
 
+// Written so that GCC finds the instructions for the lesser and the greater of two integers. With
+// AVX-512 one port alone has these, so that the greater is made as what is left, in one operation.
+template <class V>
+void exchange(V& low, V& high) {
+  const V least(typename V::native(high.v < low.v ? high.v : low.v));
+  if constexpr (sizeof(V) == 64) {
+    high = low ^ high ^ least;
+  } else {
+    high = V(typename V::native(high.v < low.v ? low.v : high.v));
+  }
+  low = least;
+}
+
 template <class K>
 void network(void* rows, std::int64_t n) {
   using V = Vec<K, ops::vector_bytes / sizeof(K)>;
@@ -49,10 +62,10 @@ void network(void* rows, std::int64_t n) {
     for (i64 b = 0; b < network_row_bytes; b += ops::vector_bytes) {
       char* low = p + i * network_row_bytes + b;
       char* high = p + j * network_row_bytes + b;
-      const V x = V::load(low), y = V::load(high);
-      const auto swap = y < x;
-      select(swap, y, x).store(low);
-      select(swap, x, y).store(high);
+      V x = V::load(low), y = V::load(high);
+      exchange(x, y);
+      x.store(low);
+      y.store(high);
     }
   });
 }
@@ -250,19 +263,6 @@ struct Shuffles {
 template <class Source, class V, std::size_t... lane>
 V shuffled(Source, V a, V b, std::index_sequence<lane...>) {
   return V(typename V::native(__builtin_shufflevector(a.v, b.v, Source{}(lane)...)));
-}
-
-// Written so that GCC finds the instructions for the lesser and the greater of two integers. With
-// AVX-512 one port alone has these, so that the greater is made as what is left, in one operation.
-template <class V>
-void exchange(V& low, V& high) {
-  const V least(typename V::native(high.v < low.v ? high.v : low.v));
-  if constexpr (sizeof(V) == 64) {
-    high = low ^ high ^ least;
-  } else {
-    high = V(typename V::native(high.v < low.v ? low.v : high.v));
-  }
-  low = least;
 }
 
 template <class V, int... masks>
