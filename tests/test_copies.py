@@ -116,6 +116,28 @@ def test_large_permutations_of_short_sides(dtype, sides):
         assert np.array_equal(result, expected), order
 
 
+# Many dimensions of a few each, of which no two are a row that is worth a call.
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize(
+    "shape", [(2,) * 13, (3,) * 8, (2, 3, 1, 5, 2, 4, 3, 2, 7), (2,) * 6 + (300,)]
+)
+def test_many_short_dimensions(dtype, shape):
+    a = counted(shape, dtype)
+    x, rng = xp.asarray(a), np.random.default_rng(len(shape))
+    orders = [tuple(rng.permutation(a.ndim).tolist()) for _ in range(4)]
+    for order in [tuple(range(a.ndim))[::-1], *orders]:
+        turned = a.transpose(order)
+        view = xp.permute_dims(x, order)
+        assert np.array_equal(np.asarray(xp.asarray(view, copy=True)), turned)
+        assert np.array_equal(np.asarray(view[..., ::-1].copy()), turned[..., ::-1])
+        into = xp.zeros((*turned.shape[:-1], turned.shape[-1] + 1), dtype=x.dtype)
+        into[..., 1:] = view
+        assert np.array_equal(np.asarray(into[..., 1:]), turned)
+        if turned.shape == a.shape:
+            assert np.array_equal(np.asarray(x + view), a + turned)
+            assert np.array_equal(np.asarray(x == view[::-1]), a == turned[::-1])
+
+
 # Of small items, so many that they are moved by boxes which go on along several sides.
 @pytest.mark.parametrize("dtype", ["int8", "uint16"])
 @pytest.mark.parametrize("shape", [(5, 63, 1003, 28), (8, 512, 97, 24)])

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "items.hpp"
 #include "parallel.hpp"
 #include "tiles.hpp"
 
@@ -30,6 +31,20 @@ int block_elements(int largest_itemsize) {
   return scratch_bytes / 2 / largest_itemsize;
 }
 
+// The dimension along which what is fastest in the tile dimension goes on where it ends along
+// dimension d, or -1.
+int dim_beyond(const Plan& plan, int d) {
+  for (int k = 0; k < plan.operands; ++k) {
+    const Dims& stride = plan.stride[k];
+    if (detail::dim_across(plan, k) != plan.tile_dim) continue;
+    for (int e = 0; e < plan.ndim(); ++e) {
+      if (stride[e] == plan.size[d] * stride[d]) return e;
+    }
+    return -1;
+  }
+  return -1;
+}
+
 // How the index space is cut: `length[d]` elements of dimension d per block, blocks visited with
 // the last of `order` fastest.
 struct Grid {
@@ -48,6 +63,13 @@ struct Grid {
     };
     if (plan.kind == LoopKind::transposed) {
       take(plan.tile_dim, tile);
+      // And along whole dimensions that go on where it ends, while they are short.
+      for (int d = plan.tile_dim; length[d] == plan.size[d];) {
+        tile /= plan.size[d];
+        d = dim_beyond(plan, d);
+        if (d < 0 || d == inner || plan.size[d] > tile) break;
+        take(d, tile);
+      }
     }
     take(inner, budget);
     // More rows to a block, as long as whole dimensions fit.
@@ -200,6 +222,59 @@ void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t
   kernels().cast[static_cast<int>(from)][static_cast<int>(to)](&in, out, n);
 }
 
+// So many at least are worth a call of a kernel.
+constexpr std::int64_t few_elements = 16;
+
+// Puts axes last of a box, without changing their order otherwise, that have up to `most` elements
+// together: by turns the last one left and that along which the input is nearest. The first of
+// them; n, and nothing is put there, if they have few.
+int near_axes(const Dims& in_strides, const Dims& sizes, std::int64_t most, int* axes, int n) {
+  bool near[64] = {};
+  std::int64_t count = 1;
+  for (int turn = 0; turn < n; ++turn) {
+    int chosen = -1;
+    for (int i = 0; i < n; ++i) {
+      if (near[i]) continue;
+      const bool nearer =
+          chosen < 0 || magnitude(in_strides[axes[i]]) < magnitude(in_strides[axes[chosen]]);
+      if (turn % 2 == 0 || nearer) chosen = i;
+    }
+    if (count * sizes[axes[chosen]] > most) break;
+    count *= sizes[axes[chosen]];
+    near[chosen] = true;
+  }
+  if (count < few_elements) return n;
+  int sorted[64], first = 0;
+  for (int i = 0; i < n; ++i) {
+    if (!near[i]) sorted[first++] = axes[i];
+  }
+  for (int i = 0, at = first; i < n; ++i) {
+    if (near[i]) sorted[at++] = axes[i];
+  }
+  std::copy(sorted, sorted + n, axes);
+  return first;
+}
+
+// Where the elements of axes [first, last) of a box lie, the last one fastest; how many they are.
+std::int64_t list_places(const Dims& strides, const Dims& sizes, const int* axes, int first,
+                         int last, std::int64_t* places) {
+  std::int64_t count = 1;
+  places[0] = 0;
+  for (int i = last - 1; i >= first; --i) {
+    const std::int64_t size = sizes[axes[i]], stride = strides[axes[i]], n = count;
+    for (; count < size * n; ++count) places[count] = places[count - n] + stride;
+  }
+  return count;
+}
+
+void copy_listed(const char* in, const std::int64_t* in_places, char* out,
+                 const std::int64_t* out_places, std::int64_t n, int itemsize) {
+  dispatch_item(itemsize, [&](auto item) {
+    using T = decltype(item);
+    for (std::int64_t i = 0; i < n; ++i) store(out + out_places[i], load<T>(in + in_places[i]));
+  });
+}
+
 }  // namespace
 
 void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out_strides,
@@ -238,16 +313,35 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
     }
   }
   const int r = axes[row];
-  for (int i = row; i + 2 < n; ++i) axes[i] = axes[i + 1];
-  n -= 2;
   const Strides2D si{in_strides[r], in_strides[inner]}, so{out_strides[r], out_strides[inner]};
-  if (n == 0) {
+  if (n == 2) {
     kernel(in, si, out, so, sizes[r], sizes[inner]);
     return;
   }
+  // Of many dimensions of a few each, the kernel would do a few elements at a time.
+  constexpr std::int64_t room = 512;
+  std::int64_t in_places[room], out_places[room], listed = 0;
+  if (sizes[r] * sizes[inner] < few_elements) {
+    // A square of lines: those of more would share a set of an L1 if they are powers of two apart.
+    const std::int64_t line = line_bytes / itemsize, most = std::clamp(line * line, room / 8, room);
+    const int first = near_axes(in_strides, sizes, most, axes, n);
+    if (first < n) {
+      listed = list_places(in_strides, sizes, axes, first, n, in_places);
+      list_places(out_strides, sizes, axes, first, n, out_places);
+      n = first;
+    }
+  }
+  if (listed == 0) {
+    for (int i = row; i + 2 < n; ++i) axes[i] = axes[i + 1];
+    n -= 2;
+  }
   std::int64_t index[64] = {};
   while (true) {
-    kernel(in, si, out, so, sizes[r], sizes[inner]);
+    if (listed > 0) {
+      copy_listed(in, in_places, out, out_places, listed, itemsize);
+    } else {
+      kernel(in, si, out, so, sizes[r], sizes[inner]);
+    }
     int i = n - 1;
     for (; i >= 0; --i) {
       const int d = axes[i];
@@ -331,6 +425,10 @@ class BlockLoop {
     if (op && moved > second_cache_bytes()) {
       const BlockKernel from_afar = of_operation(table_.elementwise_from_afar, *op);
       if (from_afar) kernel_ = from_afar;
+    }
+    if (op && constant_[1]) {
+      const BlockKernel by_constant = of_operation(table_.elementwise_by_constant, *op);
+      if (by_constant) kernel_ = by_constant;
     }
     streamed_ = past_caches_ &&
                 (arithmetic <= bytes_per_element_ || result_bytes >= 4 * stream_from) &&
@@ -815,8 +913,13 @@ class BlockLoop {
   // Whether large operands that lie across are copied first. Boxes need many rows of them in an L2
   // at once, and pieces of the others' rows; where they are narrow beside the others, as conditions
   // are, a copy is cheap: a Zen 4 takes half to three quarters of the time so.
+  // So is what has a few elements in each of many dimensions, which boxes would not leave together.
   bool copies_pay() const {
-    if (plan_.kind != LoopKind::transposed || !past_caches_ || computes()) return false;
+    if (plan_.kind != LoopKind::transposed) return false;
+    if (plan_.size[plan_.tile_dim] * plan_.size[inner_] < few_elements && total_ > block_) {
+      return true;
+    }
+    if (!past_caches_ || computes()) return false;
     int across = 0;
     for (int k = 0; k < out_; ++k) {
       if (lies_across(plan_, k)) across += itemsize(operands_[k].memory);
@@ -1654,7 +1757,12 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   // Blocks need no scratch here; a larger one costs less bookkeeping, a tile stays within L1.
   const bool transposed = plan.kind == LoopKind::transposed;
   const bool stepped = transposed && plan.stride[0][plan.tile_dim] != 1;
-  const std::int64_t budget = (transposed ? 16384 : 65536) / itemsize;
+  std::int64_t bytes = transposed ? 16384 : 65536;
+  if (plan.kind ==
+      LoopKind::contiguous) {  // one item fills the result: the fewer pieces the better
+    bytes = std::clamp<std::int64_t>(total * itemsize / (4 * thread_count()), bytes, 1 << 20);
+  }
+  const std::int64_t budget = bytes / itemsize;
   const Grid grid(
       plan, budget,
       tile_rows(plan, budget, stepped ? line_bytes : std::max(8, line_bytes / itemsize)));

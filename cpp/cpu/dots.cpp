@@ -95,7 +95,7 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
   const ReduceRowsKernel add = kernels().reduce.rows[static_cast<int>(Reduction::sum)][d][0];
   const PairedDotsKernel kernel =
       kernels().paired_dots[is_complex(dtype)][real_dtype(dtype) == DType::float64];
-  const bool distant = 2 * plan.count() * n * size > second_cache_bytes();
+  const bool distant = plan.count() > 1 && 2 * plan.count() * n * size > second_cache_bytes();
   const i64 bytes = (tiles.width() * piece * size + 63) & ~i64{63};  // packed of an operand
   const bool same = a.data == b.data && a.layout->strides == b.layout->strides;
   // The sums of elements [k, k + count) of the vectors of a tile.

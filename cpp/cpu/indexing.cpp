@@ -37,28 +37,6 @@ using u64 = std::uint64_t;
 constexpr i64 chunk_elements = 1 << 15;
 constexpr i64 few_elements = 256;  // for which a plan does not pay
 
-template <int bytes>
-struct Item {
-  unsigned char data[bytes];
-};
-
-// f(Item<n>{}) for an item size of 1, 2, 4, 8 or 16.
-template <class F>
-void dispatch_item(int itemsize, F&& f) {
-  switch (itemsize) {
-    case 1:
-      return f(Item<1>{});
-    case 2:
-      return f(Item<2>{});
-    case 4:
-      return f(Item<4>{});
-    case 8:
-      return f(Item<8>{});
-    default:
-      return f(Item<16>{});
-  }
-}
-
 // n copies of an item, end to end.
 template <class T>
 void repeat_item(char* to, T item, i64 n) {
@@ -534,6 +512,9 @@ bool accumulate_run(const char* p, i64 from, char* q, i64 to, i64 count, i64 n, 
 // bounds. True if there is one.
 template <class T>
 bool offsets_of_run(const char* p, i64 from, i64* to, i64 count, i64 n, i64 stride) {
+  if (from == i64(sizeof(T))) {
+    return kernels().picked_places[static_cast<int>(dtype_of<T>)](p, count, n, stride, to);
+  }
   u64 wrong = 0;
   for (i64 j = 0; j < count; ++j, p += from) {
     const u64 i = normalised(load<T>(p), n);

@@ -223,6 +223,9 @@ using CompressKernel = std::int64_t (*)(const char* mask, std::int64_t n, const 
 
 // Whether one of `count` contiguous indices is not in [-n, n), or [0, n) if unsigned.
 using BoundsKernel = bool (*)(const char* index, std::int64_t count, std::int64_t n);
+// The same, with the places that they pick of items `stride` apart, at the start for those outside.
+using PlacesKernel = bool (*)(const char* index, std::int64_t count, std::int64_t n,
+                              std::int64_t stride, std::int64_t* places);
 
 struct FftKernels;          // see kernels/fft_kernels.hpp
 struct SmallMatrixKernels;  // see kernels/small_matrices.hpp
@@ -232,6 +235,8 @@ struct KernelTable {
   ElementwiseKernel elementwise[op_count][dtype_count] = {};
   // The same for operands from beyond an L2, null where they are read no otherwise.
   ElementwiseKernel elementwise_from_afar[op_count][dtype_count] = {};
+  // The same for a second operand that is one element, null where that is no reason.
+  ElementwiseKernel elementwise_by_constant[op_count][dtype_count] = {};
   // Of operations that cost little; by the operands' dtype.
   StreamingKernel streaming[op_count][dtype_count] = {};
   ShortPower (*short_power[dtype_count])(const void* exponent) = {};  // of floating dtypes
@@ -260,6 +265,7 @@ struct KernelTable {
   PositionsKernel positions[2] = {};   // of 16 and of 64 bits
   CompressKernel compress[5] = {};     // by item class; none where it takes as long one by one
   BoundsKernel any_out_of_bounds[dtype_count] = {};  // of integer dtypes
+  PlacesKernel picked_places[dtype_count] = {};      // of integer dtypes
   MatmulKernel matmul[dtype_count] = {};
   bool multiplies_large = false;  // those kernels, floating matrices of any size, as fast as any
   DotsKernel dots[2] = {};        // of float32 and float64

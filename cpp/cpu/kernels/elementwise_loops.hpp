@@ -518,6 +518,12 @@ inline constexpr int vector_lanes = ops::vector_bytes / ops::widest_lane<F, T>;
 template <class T>
 inline constexpr int several = ops::is_complex_v<T> ? 2 : 4;
 
+// Integers that are divided, by operands of which the second may be one.
+template <class F, class T>
+inline constexpr bool divides_integers =
+    (ops::same_type_v<F, ops::Remainder> || ops::same_type_v<F, ops::FloorDivide>) &&
+    !ops::is_float_v<T>;
+
 // Light: so it does. Halves: whether vectors are read in halves.
 template <class F, class T, int Arity, bool Light, bool Halves = false>
 void kernel(const void* const* in, void* out, std::int64_t n) {
@@ -530,12 +536,18 @@ void kernel(const void* const* in, void* out, std::int64_t n) {
     if constexpr (ops::same_type_v<F, ops::Pow> && ops::is_float_v<typename part<T>::type>) {
       if (short_powers<T>(in, out, n)) return;
     }
-    constexpr bool remainder = ops::same_type_v<F, ops::Remainder>;
-    if constexpr ((remainder || ops::same_type_v<F, ops::FloorDivide>) && !ops::is_float_v<T>) {
-      if (divides_by_one<T, remainder>(in, out, n)) return;
+    if constexpr (divides_integers<F, T>) {
+      if (divides_by_one<T, ops::same_type_v<F, ops::Remainder>>(in, out, n)) return;
     }
     loop_of<together, false, Halves, F, T, Arity, lanes>(in, out, n, {});
   }
+}
+
+// The same where the second operand is one element, however many there are of it.
+template <class F, class T>
+void kernel_by_constant(const void* const* in, void* out, std::int64_t n) {
+  if (divides_by_constant<T, ops::same_type_v<F, ops::Remainder>>(in, out, n)) return;
+  loop_of<1, false, false, F, T, 2, vector_lanes<F, T>>(in, out, n, {});
 }
 
 // The same past the caches.
@@ -584,7 +596,8 @@ inline constexpr bool takes_halves =
     Arity > 1 && !widens<F, Part> && Vec<Part, vector_lanes<F, Part>>::has_halves;
 
 template <class F, int Arity, unsigned Accepts, int Cost>
-void fill_row(ElementwiseKernel* row, ElementwiseKernel* from_afar, StreamingKernel* streaming) {
+void fill_row(ElementwiseKernel* row, ElementwiseKernel* from_afar, ElementwiseKernel* by_constant,
+              StreamingKernel* streaming) {
   using Boolean = typename ops::bool_form<F>::type;
   constexpr bool light = Cost == 0, streams = Cost <= most_streaming_cost;
   const auto put = [&]<class G, class T>(DType d, G, T) {
@@ -593,6 +606,9 @@ void fill_row(ElementwiseKernel* row, ElementwiseKernel* from_afar, StreamingKer
     if constexpr (streams && has_streaming_kernel<G, T, Arity>()) {
       streaming[static_cast<int>(d)] =
           reads_in_halves ? &streaming_kernel<G, T, Arity, halves> : &streaming_kernel<G, T, Arity>;
+    }
+    if constexpr (divides_integers<G, T>) {
+      by_constant[static_cast<int>(d)] = &kernel_by_constant<G, T>;
     }
     if constexpr (halves) {
       if (reads_in_halves) from_afar[static_cast<int>(d)] = &kernel<G, T, Arity, light, true>;
@@ -626,6 +642,7 @@ void fill_row(ElementwiseKernel* row, ElementwiseKernel* from_afar, StreamingKer
     fill_row<ops::F, arity, (accepts) & (only), arithmetic_cost(Op::name)>( \
         table.elementwise[static_cast<int>(Op::name)],                      \
         table.elementwise_from_afar[static_cast<int>(Op::name)],            \
+        table.elementwise_by_constant[static_cast<int>(Op::name)],          \
         table.streaming[static_cast<int>(Op::name)]);                       \
   }
 

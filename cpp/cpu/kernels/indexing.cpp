@@ -251,6 +251,40 @@ bool any_out_of_bounds(const char* index, i64 count, i64 n) {
   return static_cast<i64>(rest) < 0;
 }
 
+template <class I>
+bool picked_places(const char* index, i64 count, i64 n, i64 stride, i64* places) {
+  constexpr i64 width = 8;
+  typedef I Indices __attribute__((vector_size(width * sizeof(I))));
+  typedef u64 Lanes __attribute__((vector_size(width * 8)));
+  typedef i64 Signed __attribute__((vector_size(width * 8)));
+  const u64 length = static_cast<u64>(n), step = static_cast<u64>(stride);
+  Lanes outside{};
+  const auto place = [&](Indices some) __attribute__((always_inline)) {
+    const Lanes i = __builtin_convertvector(some, Lanes);
+    Lanes from_start = i;
+    if constexpr (std::is_signed_v<I>) from_start += Lanes(Signed(i) >> 63) & length;
+    const Lanes wrong = Lanes(Signed(from_start | (length - 1 - from_start)) >> 63);
+    outside |= wrong;
+    return Lanes((from_start & ~wrong) * step);
+  };
+  i64 j = 0;
+  for (; j + width <= count; j += width) {
+    Indices some;
+    std::memcpy(&some, index + j * i64(sizeof(I)), sizeof some);
+    const Lanes to = place(some);
+    std::memcpy(places + j, &to, sizeof to);
+  }
+  if (j < count) {
+    Indices some{};  // 0 is in bounds, if anything is
+    std::memcpy(&some, index + j * i64(sizeof(I)), (count - j) * sizeof(I));
+    const Lanes to = place(some);
+    std::memcpy(places + j, &to, (count - j) * sizeof(i64));
+  }
+  u64 any = 0;
+  for (i64 lane = 0; lane < width; ++lane) any |= outside[lane];
+  return any != 0;
+}
+
 }  // namespace
 
 void fill_indexing(KernelTable& table) {
@@ -263,17 +297,18 @@ void fill_indexing(KernelTable& table) {
   table.compress[3] = compress<8>;
   table.compress[4] = compress<16>;
 #endif
-  const auto put = [&table](DType d, BoundsKernel f) {
-    table.any_out_of_bounds[static_cast<int>(d)] = f;
+  const auto put = [&table]<class I>(I) {
+    table.any_out_of_bounds[static_cast<int>(dtype_of<I>)] = any_out_of_bounds<I>;
+    table.picked_places[static_cast<int>(dtype_of<I>)] = picked_places<I>;
   };
-  put(DType::int8, any_out_of_bounds<i8>);
-  put(DType::int16, any_out_of_bounds<i16>);
-  put(DType::int32, any_out_of_bounds<i32>);
-  put(DType::int64, any_out_of_bounds<i64>);
-  put(DType::uint8, any_out_of_bounds<u8>);
-  put(DType::uint16, any_out_of_bounds<u16>);
-  put(DType::uint32, any_out_of_bounds<u32>);
-  put(DType::uint64, any_out_of_bounds<u64>);
+  put(i8());
+  put(i16());
+  put(i32());
+  put(i64());
+  put(u8());
+  put(u16());
+  put(u32());
+  put(u64());
 }
 
 }  // namespace ARRAYX_ISA

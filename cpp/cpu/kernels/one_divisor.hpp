@@ -15,18 +15,23 @@ namespace {
 
 #if defined(__x86_64__)
 
-// x / d of unsigned integers is (t + (x - t >> first)) >> second, t the upper half of x * factor.
+// x / d of unsigned integers, d at least 2: t >> second, t the upper half of x * factor, where a
+// factor fits that is precise enough for every x up to `most`; (t + (x - t >> 1)) >> second where
+// its top bit is left out.
 template <class U>
 struct Divisor {
   U factor;
-  int first, second;
+  bool fits;
+  int second;
 
-  explicit Divisor(U d) {
+  Divisor(U d, U most) {
     using Twice = unsigned __int128;
-    const int bits = 8 * sizeof(U), length = d == 1 ? 0 : 64 - __builtin_clzll(u64{d} - 1);
-    factor = static_cast<U>((((Twice{1} << length) - d) << bits) / d + 1);
-    first = length > 0;
-    second = length - first;
+    const int bits = 8 * sizeof(U), length = 64 - __builtin_clzll(u64{d} - 1);
+    const Twice power = Twice{1} << (bits + length - 1);
+    const Twice rounded_up = (power + d - 1) / d;
+    fits = (rounded_up * d - power) * most < power;
+    factor = static_cast<U>(fits ? rounded_up : (((Twice{1} << length) - d) << bits) / d + 1);
+    second = length - 1;
   }
 };
 
@@ -92,13 +97,14 @@ ARRAYX_HD V upper_product(V x, V factor) {
   }
 }
 
-template <class V>
-ARRAYX_HD V quotient(V x, V factor, int first, int second) {
+template <bool fits, class V>
+ARRAYX_HD V quotient(V x, V factor, int second) {
   const V t = upper_product(x, factor);
-  return shifted(t + shifted(x - t, first), second);
+  return shifted(fits ? t : t + shifted(x - t, 1), second);
 }
 
-// Floored quotients of vectors of T, or the remainders.
+// Floored quotients of vectors of T, or the remainders, by other divisors than -1, 0 and 1. Those
+// of bytes are upper halves of products of pairs with the inverse in 16 bits.
 template <class T, bool Remainder>
 struct ByOne {
   using U = typename ops::ints_of_width<sizeof(T)>::u;
@@ -114,13 +120,16 @@ struct ByOne {
 
   explicit ByOne(T d)
       : negative(d < T(0)),
-        divisor(negative ? U(U(0) - U(d)) : U(d)),
+        divisor(magnitude(d), ops::is_signed_v<T> ? U(U(1) << (8 * sizeof(U) - 1)) : U(~U(0))),
         factor(divisor.factor),
         d(U(d)),
-        pair_factor(u16(divisor.factor)),
+        pair_factor(sizeof(T) == 1 ? u16(0xffff / u32(magnitude(d)) + 1) : u16(0)),
         pair_d(u16(U(d))) {}
 
-  ARRAYX_HD V operator()(V x) const {
+  static U magnitude(T d) { return d < T(0) ? U(U(0) - U(d)) : U(d); }
+
+  template <bool fits>
+  ARRAYX_HD V divide(V x) const {
     // A negative quotient of b and a positive divisor is ~(~b / d).
     W b = ops::bit_cast<W>(x), sign(U(0));
     if constexpr (ops::is_signed_v<T>) {
@@ -131,11 +140,8 @@ struct ByOne {
     }
     if constexpr (sizeof(T) == 1) {
       const Pairs both = ops::bit_cast<Pairs>(b), low(u16(0xff));
-      const auto divide = [&](Pairs y) {
-        const Pairs t = shifted(y * pair_factor, 8);
-        return shifted(t + shifted(y - t, divisor.first), divisor.second);
-      };
-      const Pairs even = divide(both & low), odd = divide(shifted(both, 8));
+      const Pairs even = upper_product(both & low, pair_factor);
+      const Pairs odd = upper_product(shifted(both, 8), pair_factor);
       const W q = ops::bit_cast<W>(even | Pairs(odd.v << 8)) ^ sign;
       if constexpr (!Remainder) return ops::bit_cast<V>(q);
       const Pairs pairs = ops::bit_cast<Pairs>(q);
@@ -143,40 +149,69 @@ struct ByOne {
           ((pairs & low) * pair_d & low) | Pairs((shifted(pairs, 8) * pair_d).v << 8);
       return ops::bit_cast<V>(ops::bit_cast<W>(x) - ops::bit_cast<W>(product));
     } else {
-      const W q = quotient(b, factor, divisor.first, divisor.second) ^ sign;
+      const W q = quotient<fits>(b, factor, divisor.second) ^ sign;
       if constexpr (!Remainder) return ops::bit_cast<V>(q);
       return ops::bit_cast<V>(ops::bit_cast<W>(x) - q * d);
     }
   }
 };
 
-// The quotients or remainders of n elements if they have one divisor; false if not.
+// The quotients or remainders of n elements by d.
 template <class T, bool Remainder>
-bool divides_by_one(const void* const* in, void* out, i64 n) {
-  constexpr i64 fewest = 64, size = sizeof(T);
-  if (n < fewest) return false;
-  const char* const divisors = static_cast<const char*>(in[1]);
-  if (std::memcmp(divisors, divisors + size, (n - 1) * size) != 0) return false;
-  T d;
-  std::memcpy(&d, divisors, size);
-  if (d == T(0)) {
-    std::memset(out, 0, n * size);
-    return true;
-  }
+void divide_by_one(const char* p, T d, char* q, i64 n) {
   using By = ByOne<T, Remainder>;
   using V = typename By::V;
-  const By by(d);
-  const char* const p = static_cast<const char*>(in[0]);
-  char* const q = static_cast<char*>(out);
-  i64 i = 0;
-  for (; i + By::lanes <= n; i += By::lanes) by(V::load(p + i * size)).store(q + i * size);
-  const int rest = static_cast<int>(n - i);
-  if (rest > 0) by(V::load_first(p + i * size, rest)).store_first(q + i * size, rest);
+  constexpr i64 size = sizeof(T);
+  const auto each = [&](auto divide) __attribute__((always_inline)) {
+    i64 i = 0;
+    for (; i + By::lanes <= n; i += By::lanes) divide(V::load(p + i * size)).store(q + i * size);
+    const int rest = static_cast<int>(n - i);
+    if (rest > 0) divide(V::load_first(p + i * size, rest)).store_first(q + i * size, rest);
+  };
+  const typename By::U magnitude = By::magnitude(d);
+  if (magnitude == 0 || (Remainder && magnitude == 1)) {
+    std::memset(q, 0, n * size);
+  } else if (magnitude == 1) {
+    const typename By::W sign(static_cast<typename By::U>(d));
+    each([&](V x) { return ops::bit_cast<V>(ops::bit_cast<typename By::W>(x) * sign); });
+  } else {
+    const By by(d);
+    if (by.divisor.fits) {
+      each([&](V x) __attribute__((always_inline)) { return by.template divide<true>(x); });
+    } else {
+      each([&](V x) __attribute__((always_inline)) { return by.template divide<false>(x); });
+    }
+  }
+}
+
+// So many are worth it.
+constexpr i64 fewest_by_one = 64;
+
+// The same by the only element at d; false if they are few.
+template <class T, bool Remainder>
+bool divides_by_constant(const void* const* in, void* out, i64 n) {
+  if (n < fewest_by_one) return false;
+  T d;
+  std::memcpy(&d, in[1], sizeof d);
+  divide_by_one<T, Remainder>(static_cast<const char*>(in[0]), d, static_cast<char*>(out), n);
   return true;
+}
+
+// The same if the n divisors are one; false if not.
+template <class T, bool Remainder>
+bool divides_by_one(const void* const* in, void* out, i64 n) {
+  constexpr i64 size = sizeof(T);
+  const char* const divisors = static_cast<const char*>(in[1]);
+  return n >= fewest_by_one && std::memcmp(divisors, divisors + size, (n - 1) * size) == 0 &&
+         divides_by_constant<T, Remainder>(in, out, n);
 }
 
 #else
 
+template <class T, bool Remainder>
+bool divides_by_constant(const void* const*, void*, i64) {
+  return false;
+}
 template <class T, bool Remainder>
 bool divides_by_one(const void* const*, void*, i64) {
   return false;
