@@ -585,6 +585,23 @@ def test_large_take(dtype, columns):
         assert np.array_equal(taken, np.take(a[view], indices, axis))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("step", [1, 2, -1, -3])
+def test_rows_of_items_apart_are_picked_and_assigned(dtype, step):
+    random = np.random.default_rng(step % 7)
+    for columns in (3, 15, 16, 40, 129):
+        a = np.arange(20 * columns * abs(step)).astype("int8").astype(dtype).reshape(20, -1)
+        rows = a[:, ::step]
+        for index in ("int8", "uint32", "int64"):
+            indices = random.integers(0 if index[0] == "u" else -20, 20, 37).astype(index)
+            same(xp.take(ours(a)[:, ::step], ours(indices), axis=0), rows[indices])
+            for value in (rows[7], np.asarray(5, dtype), rows[:1]):
+                expected, x = a.copy(), ours(a.copy())
+                expected[:, ::step][indices] = value
+                x[:, ::step][ours(indices)] = ours(np.array(value))
+                same(x, expected)
+
+
 @given(seeds)
 def test_take_along_axis_broadcasts_the_other_dimensions(seed):
     draw = Draw(seed)

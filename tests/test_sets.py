@@ -158,6 +158,19 @@ def test_isin_of_more_than_a_million(dtype):
     same(xp.isin(ours(a), ours(among)), np.isin(a, among))
 
 
+@pytest.mark.parametrize("count", [0, 1, 3, 200])
+def test_isin_lies_as_what_is_looked_for(count):
+    draw = Draw(count)
+    a = draw.numpy.integers(0, 300, (40, 7, 11))
+    among = draw.numpy.integers(0, 300, count)
+    for order in [(0, 1, 2), (2, 1, 0), (1, 2, 0)]:
+        x = xp.permute_dims(ours(a), order)
+        found = xp.isin(x, ours(among))
+        same(found, np.isin(a.transpose(order), among))
+        assert found.strides == xp.astype(x, xp.bool).strides
+        same(xp.isin(x, ours(among), invert=True), ~np.isin(a.transpose(order), among))
+
+
 def test_isin_promotes_and_takes_scalars():
     x = xp.asarray([1, 2, 3, 2])
     assert xp.isin(x, 2).tolist() == [False, True, False, True]

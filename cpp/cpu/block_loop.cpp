@@ -376,6 +376,15 @@ std::int64_t tile_rows(const Plan& plan, std::int64_t budget, std::int64_t rows)
   return std::max(rows, budget / plan.size.back());
 }
 
+// How many rows a tile of a transposed copy has: what fills a line of the input, or so many that
+// the lines of rows of a few items stay in an L1 until they are full.
+std::int64_t rows_of_copy(const Plan& plan, int itemsize) {
+  constexpr std::int64_t fewest = 8;
+  const std::int64_t rows = std::max<std::int64_t>(fewest, line_bytes / itemsize);
+  const bool parts = plan.kind == LoopKind::transposed && plan.size.back() <= fewest;
+  return parts && share_few_sets(rows, plan.stride[1][plan.tile_dim] * itemsize) ? fewest : rows;
+}
+
 // Whether a copy goes in Strips, see below: they must be a line wide. It pays within the last
 // cache, too, where tiles of bytes take up to five times as long.
 bool fits_strips(const Plan& plan, int itemsize) {
@@ -1763,9 +1772,8 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
     bytes = std::clamp<std::int64_t>(total * itemsize / (4 * thread_count()), bytes, 1 << 20);
   }
   const std::int64_t budget = bytes / itemsize;
-  const Grid grid(
-      plan, budget,
-      tile_rows(plan, budget, stepped ? line_bytes : std::max(8, line_bytes / itemsize)));
+  const Grid grid(plan, budget,
+                  tile_rows(plan, budget, stepped ? line_bytes : rows_of_copy(plan, itemsize)));
   const Dims in_strides = in_bytes(plan.stride[0], itemsize);
   const Dims out_strides = in_bytes(plan.stride[1], itemsize);
   const std::int64_t per_chunk =

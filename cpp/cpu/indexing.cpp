@@ -36,6 +36,7 @@ using u64 = std::uint64_t;
 
 constexpr i64 chunk_elements = 1 << 15;
 constexpr i64 few_elements = 256;  // for which a plan does not pay
+constexpr i64 few_items = 16;      // of a row, for which a call of a kernel does not
 
 // n copies of an item, end to end.
 template <class T>
@@ -335,9 +336,14 @@ void gather_rows(const char* o, const char* p, char* q, i64 rows, i64 n, const S
       return p + r * row.in + load<i64>(o + r * row.offset) * bytes;
     });
   }
+  const CopyKernel copy_items = kernels().copy[item_class(bytes)];
   for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
     if (step.offset == 0) {
       const char* from = p + load<i64>(o) * bytes;
+      if (n >= few_items) {
+        copy_items(from, {0, step.in}, q, {0, step.out}, 1, n);
+        continue;
+      }
       for (i64 j = 0; j < n; ++j) store(q + j * step.out, load<T>(from + j * step.in));
     } else if (step.offset == 8 && step.in == 0 && step.out == bytes) {
       ARRAYX_UNROLL_4
@@ -455,6 +461,7 @@ template <bool divided, class T>
 void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps step, Steps row,
                   Part part) {
   constexpr i64 bytes = sizeof(T);
+  const CopyKernel copy_items = kernels().copy[item_class(bytes)];
   for (i64 r = 0; r < rows; ++r, o += row.offset, p += row.in, q += row.out) {
     if (step.offset == 0) {
       const i64 offset = load<i64>(o) * bytes;
@@ -462,8 +469,8 @@ void scatter_rows(const char* o, const char* p, char* q, i64 rows, i64 n, Steps 
       char* to = q + offset;
       if (step.in == bytes && step.out == bytes && n * bytes >= 16) {
         copy_run(to, p, n * bytes);
-      } else if (step.in == 0 && step.out == bytes) {
-        repeat_item(to, load<T>(p), n);
+      } else if (n >= few_items) {
+        copy_items(p, {0, step.in}, to, {0, step.out}, 1, n);
       } else {
         for (i64 j = 0; j < n; ++j) store(to + j * step.out, load<T>(p + j * step.in));
       }

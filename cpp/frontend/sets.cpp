@@ -208,7 +208,9 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
                       dtype);
   };
   if (a && b) check_same_device(*a, *b);
-  const Array elements = as_array(x1), values = one_dimensional(as_array(x2));
+  const Array looked_for = as_array(x1), values = one_dimensional(as_array(x2));
+  const MemoryOrder order(looked_for);
+  const Array elements = order.of(looked_for);
   const std::int64_t n = values.size();
   const Array out = empty(elements.shape(), DType::bool_, device);
   Backend& engine = backend(device);
@@ -221,7 +223,7 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
           elements.with(broadcast_to(one_dimensional(elements).layout, values.shape())), equal);
     const bool found = n > 0 && engine.count_nonzero(equal) > 0;
     fill(out, Element::of(found != invert));
-    return out;
+    return order.undo(out);
   }
   const bool cached = device.type == DeviceType::cpu && elements.size() >= few_elements &&
                       elements.nbytes() <= cached_bytes;
@@ -237,10 +239,10 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
     const Array sorted = empty({n}, values.dtype, device);
     engine.sort(values, 0, false, sorted);
     if (elements.size() > 0) {
-      if (engine.isin(elements, sorted, invert, out)) return out;
+      if (engine.isin(elements, sorted, invert, out)) return order.undo(out);
       if (const std::optional<Array> found = found_by_table(elements, sorted)) {
         if (invert) invert_in_place(*found);
-        return *found;
+        return order.undo(*found);
       }
     }
     const Array places = empty(elements.shape(), index_dtype, device);
@@ -253,7 +255,7 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
     apply(Op::equal, dtype, elements, nearest, out);
   }
   if (invert) invert_in_place(out);
-  return out;
+  return order.undo(out);
 }
 
 }  // namespace arrayx
