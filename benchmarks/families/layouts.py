@@ -8,6 +8,7 @@ from ..cases import FULL, USUAL, Case, Operand, Scale, Shape, torch
 
 FEW = "few columns"
 CUBE = "cube"
+SHORT = "short dimensions"
 # Operation: its statement, the view that u is of x, what x is, and PyTorch's words.
 ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "copy of x.T": (
@@ -38,15 +39,25 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "sum of permuted, axes 0 and 1": ("xp.sum(u, axis=(0, 1))", "PERMUTED", CUBE, {}),
     "tril of permuted": ("xp.tril(u)", "PERMUTED", CUBE, {}),
     "crop * crop": ("u * u", "x[1:-1, 1:-1, 1:-1]", CUBE, {}),
+    "copy of reversed": (
+        "xp.asarray(u, copy=True)",
+        "PERMUTED",
+        SHORT,
+        {"NumPy": "u.copy(order='C')"} | torch("u.contiguous()"),
+    ),
+    "x + reversed": ("x + u", "PERMUTED", SHORT, {}),
     "sort of one": ("xp.sort(u, axis=1)", "x[:, :1, :]", CUBE, torch("xp.sort(u, dim=1)[0]")),
 }
-PERMUTED = {"NumPy u": "x.transpose(2, 1, 0)", "PyTorch u": "x.permute(2, 1, 0)"}
 
 
 def cases(scale: Scale) -> Iterator[Case]:
     """Yield such views of arrays that the caches hold."""
     n = scale.medium // 4
-    shapes: dict[str, list[Shape]] = {FEW: [(n, 3), (n // 2, 7)], CUBE: [(64, 63, 62)]}
+    shapes: dict[str, list[Shape]] = {
+        FEW: [(n, 3), (n // 2, 7)],
+        CUBE: [(64, 63, 62)],
+        SHORT: [(2,) * 16],
+    }
     for dtype in ("float64", "float32", "uint8"):
         for operation, (statement, view, what, spelled) in ROWS.items():
             if dtype == "uint8" and ("tril" in operation or "vecdot" in operation):
@@ -54,7 +65,9 @@ def cases(scale: Scale) -> Iterator[Case]:
             permuted = view == "PERMUTED"
             for shape in shapes[what]:
                 operands = {"x": Operand(shape, dtype)}
-                views = {"u": "xp.permute_dims(x, (2, 1, 0))" if permuted else view}
+                order = tuple(range(len(shape)))[::-1]
+                views = {"u": f"xp.permute_dims(x, {order})" if permuted else view}
+                turned = {"NumPy u": f"x.transpose({order})", "PyTorch u": f"x.permute({order})"}
                 if "other order" in operation:
                     operands["z"] = Operand(shape[::-1], dtype, high=1.6)
                     views = {"v": "z.T"}
@@ -68,7 +81,7 @@ def cases(scale: Scale) -> Iterator[Case]:
                     statement,
                     operands,
                     views=views,
-                    spelled=spelled | PERMUTED if permuted else spelled,
+                    spelled=spelled | turned if permuted else spelled,
                     rounding=4096 if "sum" in operation or "vecdot" in operation else 16,
                     tier=FULL if dtype == "uint8" else USUAL,
                 )

@@ -225,10 +225,14 @@ void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t
 // So many at least are worth a call of a kernel.
 constexpr std::int64_t few_elements = 16;
 
-// Puts axes last of a box, without changing their order otherwise, that have up to `most` elements
-// together: by turns the last one left and that along which the input is nearest. The first of
-// them; n, and nothing is put there, if they have few.
-int near_axes(const Dims& in_strides, const Dims& sizes, std::int64_t most, int* axes, int n) {
+// Of a box with many short dimensions so many places are listed at a time: about eight lines of
+// either side, which a set of an L1 holds where they are powers of two apart.
+constexpr std::int64_t most_listed = 64;
+
+// Puts axes last of a box, without changing their order otherwise, whose places are listed: by
+// turns the last one left and that along which the input is nearest. The first of them; n, and
+// nothing is put there, if they have few elements.
+int near_axes(const Dims& in_strides, const Dims& sizes, int* axes, int n) {
   bool near[64] = {};
   std::int64_t count = 1;
   for (int turn = 0; turn < n; ++turn) {
@@ -239,7 +243,7 @@ int near_axes(const Dims& in_strides, const Dims& sizes, std::int64_t most, int*
           chosen < 0 || magnitude(in_strides[axes[i]]) < magnitude(in_strides[axes[chosen]]);
       if (turn % 2 == 0 || nearer) chosen = i;
     }
-    if (count * sizes[axes[chosen]] > most) break;
+    if (count * sizes[axes[chosen]] > most_listed) break;
     count *= sizes[axes[chosen]];
     near[chosen] = true;
   }
@@ -319,12 +323,9 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
     return;
   }
   // Of many dimensions of a few each, the kernel would do a few elements at a time.
-  constexpr std::int64_t room = 512;
-  std::int64_t in_places[room], out_places[room], listed = 0;
+  std::int64_t in_places[most_listed], out_places[most_listed], listed = 0;
   if (sizes[r] * sizes[inner] < few_elements) {
-    // A square of lines: those of more would share a set of an L1 if they are powers of two apart.
-    const std::int64_t line = line_bytes / itemsize, most = std::clamp(line * line, room / 8, room);
-    const int first = near_axes(in_strides, sizes, most, axes, n);
+    const int first = near_axes(in_strides, sizes, axes, n);
     if (first < n) {
       listed = list_places(in_strides, sizes, axes, first, n, in_places);
       list_places(out_strides, sizes, axes, first, n, out_places);
