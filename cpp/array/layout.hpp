@@ -391,16 +391,14 @@ inline Layout dense_in_order(const Dims& shape, const Dims& order) {
 // The dimensions as they lie in memory, the slowest first; empty where that is the order of the
 // shape. One in which nothing moves lies beside the next one of the shape, the last beside the one
 // before.
-inline Dims memory_order(const Layout& in) {
-  const int n = in.ndim();
+inline Dims memory_order(const Dims& shape, const Dims& strides) {
+  const int n = shape.size();
   Dims step;
   step.resize_for_overwrite(n);
   std::int64_t next = 0;
   bool sorted = true;
   for (int i = n - 1; i >= 0; --i) {
-    const std::int64_t s = in.shape[i] == 1    ? 0
-                           : in.strides[i] < 0 ? -in.strides[i]
-                                               : in.strides[i];
+    const std::int64_t s = shape[i] == 1 ? 0 : strides[i] < 0 ? -strides[i] : strides[i];
     step[i] = s == 0 ? next : s;
     sorted &= step[i] >= next;
     next = step[i];
@@ -417,6 +415,15 @@ inline Dims memory_order(const Layout& in) {
     order[j] = i;
   }
   return order;
+}
+inline Dims memory_order(const Layout& in) {
+  return memory_order(in.shape, in.strides);
+}
+
+// Dense, with the dimensions in memory as those of the strides lie there.
+inline Layout dense_like(const Dims& shape, const Dims& strides) {
+  const Dims order = memory_order(shape, strides);
+  return order.empty() ? Layout::contiguous(shape) : dense_in_order(shape, order);
 }
 
 // The permutation that undoes another.

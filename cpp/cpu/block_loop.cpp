@@ -1768,8 +1768,8 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
   const bool transposed = plan.kind == LoopKind::transposed;
   const bool stepped = transposed && plan.stride[0][plan.tile_dim] != 1;
   std::int64_t bytes = transposed ? 16384 : 65536;
-  if (plan.kind ==
-      LoopKind::contiguous) {  // one item fills the result: the fewer pieces the better
+  // One item fills the result: the fewer pieces the better.
+  if (plan.kind == LoopKind::contiguous) {
     bytes = std::clamp<std::int64_t>(total * itemsize / (4 * thread_count()), bytes, 1 << 20);
   }
   const std::int64_t budget = bytes / itemsize;

@@ -62,10 +62,7 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
   }
   // Of integers that lie across memory products are put down as they lie; sums have no order.
   if (is_integer(dtype) && out.layout->size >= 8 && lies_across(a) && lies_across(b)) {
-    Array products;
-    products.layout = dense_in_order(a.layout->shape, memory_order(*a.layout));
-    products.dtype = dtype;
-    products.storage = allocate(products.nbytes());
+    const Array products = new_array(dense_like(a.layout->shape, a.layout->strides), dtype);
     const Operand operands[] = {a, b};
     elementwise(Op::multiply, dtype, operands, products);
     bool reduced[max_ndim] = {};
@@ -95,9 +92,11 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
   const ReduceRowsKernel add = kernels().reduce.rows[static_cast<int>(Reduction::sum)][d][0];
   const PairedDotsKernel kernel =
       kernels().paired_dots[is_complex(dtype)][real_dtype(dtype) == DType::float64];
-  const bool distant = plan.count() > 1 && 2 * plan.count() * n * size > second_cache_bytes();
   const i64 bytes = (tiles.width() * piece * size + 63) & ~i64{63};  // packed of an operand
   const bool same = a.data == b.data && a.layout->strides == b.layout->strides;
+  // Halves of vectors pay where one stream is read, not where two long ones are.
+  const bool distant =
+      (plan.count() > 1 || same) && 2 * plan.count() * n * size > second_cache_bytes();
   // The sums of elements [k, k + count) of the vectors of a tile.
   const auto dots = [&](const Tile& tile, i64 k, i64 count, char* to) {
     char* const scratch = thread_scratch<6>(3 * bytes);

@@ -66,6 +66,7 @@ void rfft(const Operand& in, const Operand& out, std::int64_t n, int axis, bool 
 void irfft(const Operand& in, const Operand& out, int axis, bool inverse, double scale);
 // ---- memory.cpp
 StorageRef allocate(std::int64_t bytes, bool for_zeros = false);
+Array new_array(const Layout& layout, DType dtype);  // of a dense layout; its elements are not set
 MemoryInfo memory_info();
 void set_cache_limit(std::int64_t bytes);
 void empty_cache();

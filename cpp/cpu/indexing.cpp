@@ -708,9 +708,7 @@ void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
   Operand source = in;
   Array cast;
   if (in.dtype != out.dtype) {
-    cast.dtype = out.dtype;
-    cast.layout = Layout::contiguous(in.host_scalar ? Dims{} : shape);
-    cast.storage = allocate(cast.nbytes());
+    cast = new_array(Layout::contiguous(in.host_scalar ? Dims{} : shape), out.dtype);
     copy(in, cast);
     source = cast;
   }
@@ -995,8 +993,7 @@ namespace {
 
 // A row-major copy.
 Array compact(const Operand& in) {
-  Array out(in.layout->shape, in.dtype);
-  out.storage = allocate(out.nbytes());
+  const Array out = new_array(Layout::contiguous(in.layout->shape), in.dtype);
   copy(in, out);
   return out;
 }
@@ -1158,9 +1155,8 @@ void nonzero(const Operand& in, std::span<const Operand> out) {
   DType dtype = in.dtype;
   if (!in.layout->is_contiguous() ||
       reinterpret_cast<std::uintptr_t>(data) % std::min(itemsize(dtype), 8) != 0) {
-    truths.dtype = dtype = DType::bool_;
-    truths.layout = Layout::contiguous(shape);
-    truths.storage = allocate(truths.nbytes());
+    dtype = DType::bool_;
+    truths = new_array(Layout::contiguous(shape), dtype);
     copy(in, truths);
     data = truths.data();
   }

@@ -406,10 +406,7 @@ Array packed(const Operand& x) {
   for (int d = 0; d < n - 2; ++d) {
     if (in.strides[d] == 0) shape[d] = 1;
   }
-  Array out;
-  out.dtype = x.dtype;
-  out.layout = Layout::contiguous(shape);
-  out.storage = allocate(checked_bytes(out.size(), itemsize(x.dtype)));
+  Array out = new_array(Layout::contiguous(shape), x.dtype);
   Layout source = in;
   source.shape = shape;
   source.size = out.size();

@@ -276,6 +276,10 @@ StorageRef allocate(std::int64_t bytes, bool for_zeros) {
   return StorageRef(s);
 }
 
+Array new_array(const Layout& layout, DType dtype) {
+  return {allocate(checked_bytes(layout.size, itemsize(dtype))), layout, dtype};
+}
+
 MemoryInfo memory_info() {
   std::int64_t bytes = in_use.load(std::memory_order_relaxed);
   {

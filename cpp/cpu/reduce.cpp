@@ -237,31 +237,6 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
   return s;
 }
 
-// A layout without gaps whose dimensions follow each other as those of the strides do.
-Layout in_order_of(const Dims& shape, const Dims& strides) {
-  Layout layout = Layout::contiguous(shape);
-  const int ndim = shape.size();
-  Dims order(ndim);
-  for (int i = 0; i < ndim; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return detail::magnitude(strides[a]) > detail::magnitude(strides[b]);
-  });
-  std::int64_t next = 1;
-  for (int i = ndim - 1; i >= 0; --i) {
-    layout.strides[order[i]] = next;
-    next *= shape[order[i]];
-  }
-  return layout;
-}
-
-Array accumulators(const Layout& layout, DType dtype) {
-  Array a;
-  a.layout = layout;
-  a.dtype = dtype;
-  a.storage = allocate(checked_bytes(a.size(), itemsize(dtype)));
-  return a;
-}
-
 // How many elements make one result.
 std::int64_t count_of(const Layout& layout, std::span<const bool> reduced) {
   std::int64_t n = 1;
@@ -578,7 +553,7 @@ bool reduce_single(Reduction op, DType accumulator, const Operand& in,
         return true;
       }
     case Reduction::count_nonzero: {
-      const Array flags = accumulators(Layout::contiguous(layout.shape), DType::bool_);
+      const Array flags = new_array(Layout::contiguous(layout.shape), DType::bool_);
       copy(elements, flags);
       copy(flags, out);
       return true;
@@ -603,16 +578,14 @@ bool reduce_single(Reduction op, DType accumulator, const Operand& in,
 bool reduce_repeated(Reduction op, DType accumulator, const Operand& in,
                      std::span<const bool> reduced, const Operand& out) {
   Layout distinct = *in.layout, all = *out.layout;
-  Array results;
   for (int d = 0, kept = 0; d < distinct.ndim(); ++d) {
     if (reduced[d]) continue;
     if (distinct.strides[d] == 0) distinct.shape[d] = all.shape[kept] = 1;
     ++kept;
   }
-  results.layout = Layout::contiguous(all.shape);
-  if (results.size() == out.layout->size) return false;
-  results.dtype = out.dtype;
-  results.storage = allocate(checked_bytes(results.size(), itemsize(out.dtype)));
+  const Layout found = Layout::contiguous(all.shape);
+  if (found.size == out.layout->size) return false;
+  Array results = new_array(found, out.dtype);
   distinct.size /= out.layout->size / results.size();
   Operand once = in;
   once.layout = &distinct;
@@ -643,9 +616,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
   if (center) {
     center_operand = *center;
     if (center->dtype != accumulator) {
-      center_copy.layout = Layout::contiguous(center->layout->shape);
-      center_copy.dtype = accumulator;
-      center_copy.storage = allocate(checked_bytes(center_copy.size(), out_item));
+      center_copy = new_array(Layout::contiguous(center->layout->shape), accumulator);
       copy(*center, center_copy);
       center_operand = center_copy;
     }
@@ -727,7 +698,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
       direct = make_plan(kept_shape, alone, 1).ndim() == make_plan(kept_shape, both, 2).ndim();
     }
     if (!direct) {
-      next = accumulators(in_order_of(kept_shape, kept_strides), accumulator);
+      next = new_array(dense_like(kept_shape, kept_strides), accumulator);
       out_strides = next.layout.strides;
     }
     const Dims* const operands[3] = {&out_strides, center ? &center_strides : nullptr,
@@ -739,7 +710,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
     p.center = center ? center_operand.data + p.kept.base[1] * out_item : nullptr;
     p.out = (direct ? out.data : next.data()) + p.kept.base[0] * out_item;
     if (deviations) {
-      if (!direct) next_deviations = accumulators(next.layout, accumulator);
+      if (!direct) next_deviations = new_array(next.layout, accumulator);
       p.deviations = (direct ? *deviations : next_deviations).data() + p.kept.base[0] * out_item;
     }
     run_pass(p);
@@ -832,9 +803,9 @@ void reduce_about_mean(DType accumulator, const Operand& in, std::span<const boo
   Operand first = in;
   first.layout = &few;
   const Layout results = Layout::contiguous(out.layout->shape);
-  const Array center = accumulators(results, accumulator);
-  const Array sums = accumulators(results, accumulator);
-  const Array squares = accumulators(results, accumulator);
+  const Array center = new_array(results, accumulator);
+  const Array sums = new_array(results, accumulator);
+  const Array squares = new_array(results, accumulator);
   const Operand about(center);
   reduce(Reduction::sum, accumulator, first, reduced, nullptr, center);
   divide(accumulator, center.data(), static_cast<double>(elements), center.size());
@@ -991,13 +962,13 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   // Conditions of complex numbers are found where they are bool, if the first do not decide.
   if (conditional(op) && is_complex(in.dtype)) {
     if (decided_by_first(op, in, out)) return;
-    const Array conditions = accumulators(in_order_of(layout.shape, layout.strides), DType::bool_);
+    const Array conditions = new_array(dense_like(layout.shape, layout.strides), DType::bool_);
     copy(in, conditions);
     return reduce(op, accumulator, conditions, reduced, nullptr, out);
   }
   // Where few elements follow each other, dimensions are brought together first.
   if (!center && tiles_are_tiny(in, reduced, out)) {
-    const Array together = accumulators(in_order_of(layout.shape, layout.strides), in.dtype);
+    const Array together = new_array(dense_like(layout.shape, layout.strides), in.dtype);
     if (together.layout.strides != layout.strides) {
       copy(in, together);
       return reduce(op, accumulator, together, reduced, center, out);
@@ -1037,7 +1008,7 @@ void keep_better(bool largest, DType dtype, std::int64_t count, const char* valu
 
 void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   if (const DType computed = compute_dtype(in.dtype); computed != in.dtype) {
-    const Array wide = accumulators(in_order_of(in.layout->shape, in.layout->strides), computed);
+    const Array wide = new_array(dense_like(in.layout->shape, in.layout->strides), computed);
     copy(in, wide);
     return arg_reduce(largest, wide, axis, out);
   }

@@ -1194,9 +1194,7 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
     const int alignment = std::min(8, itemsize(a.dtype));
     const bool aligned = reinterpret_cast<std::uintptr_t>(a.data) % alignment == 0;
     if (a.layout->is_contiguous() && aligned) return static_cast<const char*>(a.data);
-    holder.dtype = a.dtype;
-    holder.layout = Layout::contiguous(a.layout->shape);
-    holder.storage = allocate(holder.nbytes());
+    holder = new_array(Layout::contiguous(a.layout->shape), a.dtype);
     if (a.layout->size > 0) copy(a, holder);
     return static_cast<const char*>(holder.data());
   };
@@ -1205,10 +1203,7 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
   const i64 count = values.layout->size;
   if (sorter) {
     const i64* order = reinterpret_cast<const i64*>(made_contiguous(*sorter, sorter_holder));
-    Array ordered;
-    ordered.dtype = in.dtype;
-    ordered.layout = Layout::contiguous({n});
-    ordered.storage = allocate(ordered.nbytes());
+    const Array ordered = new_array(Layout::contiguous({n}), in.dtype);
     const i64 size = itemsize(in.dtype);
     char* to = ordered.data();
     std::atomic<bool> bad{false};
@@ -1231,9 +1226,7 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
   Array out_holder;
   i64* places = reinterpret_cast<i64*>(out.data);
   if (!out.layout->is_contiguous()) {
-    out_holder.dtype = DType::int64;
-    out_holder.layout = Layout::contiguous(out.layout->shape);
-    out_holder.storage = allocate(out_holder.nbytes());
+    out_holder = new_array(Layout::contiguous(out.layout->shape), DType::int64);
     places = out_holder.data_as<i64>();
   }
   dispatch(in.dtype, [&](auto example) {

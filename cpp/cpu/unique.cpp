@@ -132,9 +132,7 @@ bool seems_few(const char* in, i64 n, i64 most) {
 }
 
 Array made(DType dtype, i64 n) {
-  Array a({n}, dtype);
-  a.storage = allocate(a.nbytes());
-  return a;
+  return new_array(Layout::contiguous({n}), dtype);
 }
 
 template <class T>

@@ -53,9 +53,7 @@ Array empty_like_layout(const Array& like, DType dtype) {
   } else if (contiguous || like.size() <= few) {
     out.layout = Layout::contiguous(like.shape());
   } else {
-    const Dims order = memory_order(like.layout);
-    out.layout =
-        order.empty() ? Layout::contiguous(like.shape()) : dense_in_order(like.shape(), order);
+    out.layout = dense_like(like.shape(), like.strides());
   }
   out.storage = backend(like.device()).allocate(checked_bytes(out.size(), itemsize(dtype)));
   return out;
