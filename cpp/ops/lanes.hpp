@@ -45,6 +45,31 @@ struct ints_of_width<8> {
   using u = u64;
 };
 
+// Signed integers as unsigned ones of the same bits, anything else as it is: for what comes out the
+// same, which is compiled once.
+template <class T>
+struct without_sign {
+  using type = T;
+};
+template <>
+struct without_sign<i8> {
+  using type = u8;
+};
+template <>
+struct without_sign<i16> {
+  using type = u16;
+};
+template <>
+struct without_sign<i32> {
+  using type = u32;
+};
+template <>
+struct without_sign<i64> {
+  using type = u64;
+};
+template <class T>
+using without_sign_t = typename without_sign<T>::type;
+
 // The primary template describes scalars: one lane, whose element type is itself.
 template <class V>
 struct lane_traits {

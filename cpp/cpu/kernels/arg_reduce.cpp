@@ -197,11 +197,13 @@ struct Arg {
     }
   }
 
-  // Rows of n ≤ Q * W elements, W at a time. Lanes beyond a row's end hold what nothing is worse
-  // than, further right than anything else.
+  // Rows of n ≤ Q * W elements, W at a time, of which four are folded in registers: the code for
+  // all of them would be ten times as long where there are many lanes. Lanes beyond a row's
+  // end hold what nothing is worse than, further right than anything else.
   template <int Q>
   static void short_rows(const char* in, int64_t row_stride, int64_t rows, int64_t n,
                          int64_t* out) {
+    constexpr int at_once = W < 4 ? W : 4;
     const int64_t full = n / W, rest = n % W;
     const I lane = iota<I>();
     const auto live = lane < I(Index(rest));
@@ -212,30 +214,33 @@ struct Arg {
       const int64_t count = rows - r < W ? rows - r : W;
       const bool room = r + count <= with_room;
       Nan nan;
-      const Found found = fold<W>(
-          [&](int k) ARRAYX_INLINE_ROW {
-            const char* p = in + (r + (k < count ? k : count - 1)) * row_stride;
-            return fold<Q>(
-                [&](int q) ARRAYX_INLINE_ROW {
-                  const char* at = p + q * int64_t(sizeof(V));
-                  V x = least;
-                  if (q < full) {
-                    x = V::load(at);
-                  } else if (q == full && rest > 0) {
-                    x = select(live, room ? V::load(at) : load_part<T, W>(at, rest), least);
-                  }
-                  nan.take(x);
-                  return Found{x, lane + I(Index(q * W))};
-                },
-                0);
-          },
-          0);
+      const auto row_at = [&](int k) ARRAYX_INLINE_ROW {
+        const char* p = in + (r + (k < count ? k : count - 1)) * row_stride;
+        return fold<Q>(
+            [&](int q) ARRAYX_INLINE_ROW {
+              const char* at = p + q * int64_t(sizeof(V));
+              V x = least;
+              if (q < full) {
+                x = V::load(at);
+              } else if (q == full && rest > 0) {
+                x = select(live, room ? V::load(at) : load_part<T, W>(at, rest), least);
+              }
+              nan.take(x);
+              return Found{x, lane + I(Index(q * W))};
+            },
+            0);
+      };
+      Found found[W / at_once];
+      for (int g = 0; g < W / at_once; ++g) found[g] = fold<at_once>(row_at, g * at_once);
+      for (int left = W / at_once / 2; left > 0; left /= 2) {
+        for (int g = 0; g < left; ++g) found[g] = combine(found[2 * g], found[2 * g + 1]);
+      }
       if (nan.seen()) {
         for (int64_t k = r; k < r + count; ++k) out[k] = row<false>(in + k * row_stride, n);
         continue;
       }
       using Wide = Vec<int64_t, W>;
-      const Wide index = ops::convert<Wide>(found.index);
+      const Wide index = ops::convert<Wide>(found[0].index);
       __builtin_memcpy(out + r, &index.v, count * sizeof(int64_t));
     }
   }
@@ -247,7 +252,7 @@ struct Arg {
       if (n <= 2 * W) return short_rows<2>(in, row_stride, rows, n, out);
       return short_rows<most>(in, row_stride, rows, n, out);
     }
-    const auto best = reading_asks == Asking::pages ? row<true> : row<false>;
+    const auto best = with_asking([](auto way) { return row<way == Asking::pages>; });
     for (int64_t r = 0; r < rows; ++r) out[r] = best(in + r * row_stride, n);
   }
 

@@ -425,9 +425,10 @@ void weighted_rows(const DotsJob& job) {
 }
 template <class T>
 void weighted_rows(const DotsJob& job) {
-  if (reading_asks == Asking::pages) return weighted_rows<4, true, T>(job);
-  if (reading_asks == Asking::near) return weighted_rows<4, false, T>(job);
-  weighted_rows<8, false, T>(job);
+  with_asking([&](auto way) {
+    constexpr int together = way == Asking::nothing ? 8 : 4;
+    weighted_rows<together, way == Asking::pages, T>(job);
+  });
 }
 
 // Such a sum of a short row.
@@ -554,7 +555,7 @@ void dots(const DotsJob& job) {
       *c = short_dot(a, b, job.k);
       return;
     }
-    return reading_asks == Asking::pages ? rows_of_dots<true, T>(job) : rows_of_dots<false, T>(job);
+    return with_asking([&](auto way) { rows_of_dots<way == Asking::pages, T>(job); });
   }
   for (i64 i = 0; i < job.m; i += most_rows) {
     for (i64 l = 0; l < job.k; l += depth) {

@@ -512,9 +512,12 @@ struct Rows {
     const char* centers = static_cast<const char*>(center);
     n *= U;
     if (n < C && 2 * rows >= G) {
-      const bool asks =
-          reading_asks == Asking::pages && n * int64_t(sizeof(T)) >= least_fetched_row;
-      const auto run = asks ? short_rows<Asking::pages> : short_rows<Asking::nothing>;
+      const auto run = with_asking([&](auto way) {
+        if constexpr (way == Asking::pages) {
+          if (n * int64_t(sizeof(T)) >= least_fetched_row) return short_rows<way>;
+        }
+        return short_rows<Asking::nothing>;
+      });
       int64_t done = 0;
       if constexpr (U == 1 && ops::has_permutations<A, W>) {
         if (n > 1 && n <= W && n % P != 0 && row_stride == n * int64_t(sizeof(T))) {
@@ -531,10 +534,11 @@ struct Rows {
                  static_cast<char*>(out) + done * int64_t(sizeof(A)));
     }
     const int64_t with_room = rows_with_tails(rows, row_stride, n);
-    auto reduce = reading_asks == Asking::pages ? row<Asking::pages> : row<Asking::nothing>;
-    if constexpr (asks_near) {
-      if (reading_asks == Asking::near) reduce = row<Asking::near>;
-    }
+    const auto reduce = with_asking([](auto way) {
+      constexpr bool in_vain = way == Asking::near && !asks_near;
+      constexpr Asking taken = in_vain ? Asking::nothing : Asking(way);
+      return row<taken>;
+    });
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
       if (centers) c = load_item<A>(centers + r * sizeof(A));
@@ -629,9 +633,10 @@ struct DeviationRows {
   static void run(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void* center,
                   void* out) {
     A* const sums = static_cast<A*>(out);
-    const auto reduce = reading_asks != Asking::pages  ? row<0>
-                        : straight_ahead == page_bytes ? row<1>
-                                                       : row<2>;
+    const auto reduce = with_asking([](auto way) {
+      if constexpr (way == Asking::pages) return straight_ahead == page_bytes ? row<1> : row<2>;
+      return row<0>;
+    });
     const int64_t with_room = Sums::rows_with_tails(rows, row_stride, n);
     for (int64_t r = 0; r < rows; ++r) {
       const A c = load_item<A>(static_cast<const char*>(center) + r * int64_t(sizeof(A)));
@@ -774,26 +779,25 @@ struct Columns {
 
   // Where it turns, what is asked for at the end of the rows stands in those that are read next,
   // `next` bytes further.
-  template <bool turns = false>
   static void accumulate(const char* in, int64_t stride, int64_t count, int64_t width,
                          const A* center, A* out, int64_t plane, bool go_on, int64_t ahead = 0,
-                         int64_t next = 0) {
+                         bool turns = false, int64_t next = 0) {
     int64_t j = 0;
-    const int64_t turn = width - ahead / int64_t(sizeof(T));
+    const int64_t turn = turns ? width - ahead / int64_t(sizeof(T)) : width;
     const int64_t beyond = ahead - width * int64_t(sizeof(T)) + next;
     const auto at = [&](int64_t k) { return center ? center + k : nullptr; };
     if constexpr (vector) {
       constexpr int W = ops::vector_bytes / int(sizeof(A));
       using V = Vec<A, W>;
       constexpr int K = 4 * int(sizeof(A) / sizeof(T) > 1 && !squares ? 2 : 1);
-      with_halves(
-          stride != 0, [&]<bool halves>(std::bool_constant<halves>) __attribute__((always_inline)) {
-            for (; j + K * W <= width; j += K * W) {
-              stripe<V, K, Width::whole, false, halves>(in + j * sizeof(T), stride, count, at(j),
-                                                        out + j, plane, go_on,
-                                                        !turns || j < turn ? ahead : beyond);
-            }
-          });
+      with_halves(stride != 0,
+                  [&]<bool halves>(std::bool_constant<halves>) __attribute__((always_inline)) {
+                    for (; j + K * W <= width; j += K * W) {
+                      stripe<V, K, Width::whole, false, halves>(in + j * sizeof(T), stride, count,
+                                                                at(j), out + j, plane, go_on,
+                                                                j < turn ? ahead : beyond);
+                    }
+                  });
       for (; j + W <= width; j += W) {
         stripe<V, 1>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, 0);
       }
@@ -929,16 +933,19 @@ struct Columns {
       const int64_t vectors = P * width * int64_t(sizeof(A)) / ops::vector_bytes;
       if (vector && fits_registers(vectors, center != nullptr) && full > 0) {
         if constexpr (vector) {
-          // No hardware follows parts of rows by itself.
-          const bool in_parts = center && vectors > most_at_once;
-          const bool asks = reading_asks == Asking::pages || (in_parts && asks_for_pages);
-          const auto read = asks ? narrow_rounds<true> : narrow_rounds<false>;
+          const auto read = with_asking([&](auto way) {
+            if constexpr (way == Asking::pages) return narrow_rounds<true>;
+            if constexpr (ops::vector_bytes == 64) {  // no hardware follows parts of rows by itself
+              if (center && vectors > most_at_once && asks_for_pages) return narrow_rounds<true>;
+            }
+            return narrow_rounds<false>;
+          });
           if (read(in, P * row_stride, full, vectors, center, lanes, plane, rest == 0)) left = 1;
         }
       } else if (light && rounds == 1 && !center && full > 0) {
         if constexpr (light) {
           const auto read =
-              reading_asks == Asking::pages ? straight_rounds<true> : straight_rounds<false>;
+              with_asking([](auto way) { return straight_rounds<way == Asking::pages>; });
           read(in, full, P * width, lanes);
         }
       } else {
@@ -959,10 +966,10 @@ struct Columns {
         for (int64_t r = 0; r < live; ++r) {
           const int64_t rounds = full + (r < rest) - i;
           if (rounds <= 0) break;
-          accumulate<true>(in + (i * P + r) * row_stride, P * row_stride,
-                           rounds < together ? rounds : together, width, center, lanes + r * width,
-                           plane, i > 0, columns_ahead(),
-                           (r + 1 < live ? 1 : together * P - r) * row_stride);
+          accumulate(in + (i * P + r) * row_stride, P * row_stride,
+                     rounds < together ? rounds : together, width, center, lanes + r * width, plane,
+                     i > 0, columns_ahead(), true,
+                     (r + 1 < live ? 1 : together * P - r) * row_stride);
         }
       }
     }
@@ -1115,10 +1122,9 @@ struct Columns {
     // are not in the same pages.
     const int64_t together = rows_together(), part = n / together;
     const bool gaps = row_stride != width * int64_t(sizeof(T));
-    const auto add = gaps ? accumulate<true> : accumulate<false>;
     for (int64_t i = 0; i < part; ++i) {
-      add(in + i * row_stride, part * row_stride, together, width, nullptr, out, 0, i > 0,
-          gaps ? columns_ahead() : 0, row_stride);
+      accumulate(in + i * row_stride, part * row_stride, together, width, nullptr, out, 0, i > 0,
+                 gaps ? columns_ahead() : 0, gaps, row_stride);
     }
     for (int64_t i = part * together; i < n; ++i) {
       accumulate(in + i * row_stride, 0, 1, width, nullptr, out, 0, i > 0);
@@ -1486,7 +1492,7 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
   using namespace ops;
   using R = typename real_of<T>::type;
   const int d = static_cast<int>(dtype);
-  using Cond = Conditions<T>;
+  using Cond = Conditions<without_sign_t<T>>;
   k.rows[index(Reduction::any)][d][0] = Cond::any_rows;
   k.rows[index(Reduction::all)][d][0] = Cond::all_rows;
   k.rows[index(Reduction::count_nonzero)][d][0] = Cond::count_rows;
@@ -1494,8 +1500,9 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
   k.columns[index(Reduction::all)][d][0] = Cond::template columns<1, u8>;
   k.columns[index(Reduction::count_nonzero)][d][0] = Cond::template columns<2, int64_t>;
   if constexpr (is_integer_v<T>) {
-    fill_pair<Sum, T, u64>(k, Reduction::sum, dtype, 0);
-    fill_pair<Prod, T, u64>(k, Reduction::prod, dtype, 0);
+    using Item = std::conditional_t<sizeof(T) == 8, u64, T>;  // others are widened by their sign
+    fill_pair<Sum, Item, u64>(k, Reduction::sum, dtype, 0);
+    fill_pair<Prod, Item, u64>(k, Reduction::prod, dtype, 0);
   } else if constexpr (is_float_v<T>) {
     fill_pair<Sum, T, T>(k, Reduction::sum, dtype, 0);
     fill_pair<Prod, T, T>(k, Reduction::prod, dtype, 0);

@@ -42,13 +42,8 @@ void for_each_dtype(F f) {
 // The same for accumulators: numbers, integers as unsigned, which wrap.
 template <class F>
 void for_each_accumulator(F f) {
-  for_each_dtype([f]<class T>(DType d, T zero) {
-    if (d == DType::bool_) return;
-    if constexpr (ops::is_float_v<T> || ops::is_complex_v<T>) {
-      f(d, zero);
-    } else {
-      f(d, typename ops::ints_of_width<sizeof(T)>::u{});
-    }
+  for_each_dtype([f]<class T>(DType d, T) {
+    if (d != DType::bool_) f(d, ops::without_sign_t<T>{});
   });
 }
 
@@ -79,6 +74,21 @@ ARRAYX_HD void with_halves(bool wanted, F f) {
     if (wanted && reads_in_halves) return f(std::true_type());
   }
   f(std::false_type());
+}
+
+// f(how this processor's loops ask), of the ways that processors of this instruction set have:
+// loops are made for no others, and without AVX2 for none.
+template <class F>
+ARRAYX_HD auto with_asking(F f) {
+  using Way = Asking;
+  if constexpr (ops::vector_bytes == 64) {
+    if (reading_asks == Way::nothing) return f(std::integral_constant<Way, Way::nothing>());
+  }
+  if constexpr (ops::vector_bytes == 32) {
+    if (reading_asks == Way::near) return f(std::integral_constant<Way, Way::near>());
+  }
+  constexpr Way usual = ops::vector_bytes == 16 ? Way::nothing : Way::pages;
+  return f(std::integral_constant<Way, usual>());
 }
 
 // W elements of T at p, as lanes of A.
