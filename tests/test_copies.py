@@ -51,6 +51,20 @@ def test_transposes_of_every_size(dtype):
                 )
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32"])
+def test_many_small_matrices_are_turned(dtype):
+    for rows, columns in itertools.product((2, 7, 8, 9, 13, 15, 16), repeat=2):
+        a = counted((5, rows, columns), dtype)
+        x = xp.asarray(a)
+        expected = np.ascontiguousarray(a.transpose(0, 2, 1))
+        np.testing.assert_array_equal(np.asarray(xp.asarray(x.mT, copy=True)), expected)
+        wider = np.full((5, columns, rows + 3), 77, dtype)  # what lies behind each row stays
+        y = xp.asarray(wider, copy=True)
+        y[:, :, :rows] = x.mT
+        wider[:, :, :rows] = expected
+        np.testing.assert_array_equal(np.asarray(y), wider)
+
+
 # Lines of such rows have few places in a first cache.
 @pytest.mark.parametrize("dtype", ["int8", "uint16"])
 @pytest.mark.parametrize("pitch", [1024, 2048, 3072])

@@ -844,6 +844,21 @@ i64 transpose_few(const char* in, i64 in_column, char* out, i64 rows, i64 column
   return 0;
 }
 
+// Fewer rows and columns than a square has, but eight at least: by squares of eight, of which the
+// last cover again what others have written.
+template <class T>
+void transpose_small(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns) {
+  constexpr i64 size = sizeof(T), side = 8;
+  for (i64 next = 0; next < columns; next += side) {
+    const i64 c = std::min(next, columns - side);
+    for (i64 following = 0; following < rows; following += side) {
+      const i64 r = std::min(following, rows - side);
+      transpose_square<T, side>(EvenColumns{in + c * in_column + r * size, in_column},
+                                out + r * out_row + c * size, out_row);
+    }
+  }
+}
+
 // out[r][c] = in[r][c] where `in` is contiguous along r and `out` along c.
 template <class T>
 void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns) {
@@ -853,6 +868,11 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
     copy_items<T>(in + done * size, {size, in_column}, out + done * out_row, {out_row, size},
                   rows - done, columns);
     return;
+  }
+  if constexpr (n > 8) {
+    if (rows < n && columns < n && rows >= 8 && columns >= 8) {
+      return transpose_small<T>(in, in_column, out, out_row, rows, columns);
+    }
   }
   if (rows < n && columns >= n) {  // few: one after the other, while the input is in L1
     const i64 together = 8192 / (rows * size);
