@@ -1,5 +1,7 @@
 """Indexing, compared with NumPy: any key, for reading and writing, in any layout."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -600,6 +602,32 @@ def test_rows_of_items_apart_are_picked_and_assigned(dtype, step):
                 expected[:, ::step][indices] = value
                 x[:, ::step][ours(indices)] = ours(np.array(value))
                 same(x, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+def test_few_slabs_of_any_layout_are_picked_and_assigned(dtype):
+    random = np.random.default_rng(3)
+    for order in itertools.permutations(range(3)):
+        a = np.arange(70 * 3 * 9).astype("int8").astype(dtype).reshape(70, 3, 9).transpose(order)
+        for axis in range(3):
+            n = a.shape[axis]
+            for indices in ([1, -n], [n - 1, 0, n - 1], [[2, 1], [-1, 2]]):
+                i = np.array(indices)
+                at = (slice(None),) * axis
+                if i.ndim == 1:
+                    same(xp.take(ours(a), ours(i), axis=axis), np.take(a, i, axis))
+                same(ours(a)[(*at, ours(i))], a[(*at, i)])
+                # Of equal indices the last one wins.
+                values = random.integers(-9, 9, a[(*at, i)].shape).astype("int16")
+                for value in (values.astype(dtype), values.astype(dtype)[..., :1], 7):
+                    expected, x = a.copy(order="K"), ours(a.copy(order="K"))
+                    expected[(*at, i)] = value
+                    x[(*at, ours(i))] = ours(value) if isinstance(value, np.ndarray) else value
+                    same(x, expected)
+            with pytest.raises(IndexError):
+                xp.take(ours(a), ours(np.array([0, n])), axis=axis)
+            with pytest.raises(IndexError):
+                ours(a)[(*at, ours(np.array([0, -n - 1])))] = 1
 
 
 @given(seeds)

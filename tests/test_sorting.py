@@ -66,6 +66,16 @@ def many_short(dtype):
     return 256 // np.dtype(dtype).itemsize + 5
 
 
+# Lines of which few are neighbours in memory; others are further on.
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_short_lines_with_few_neighbours(dtype):
+    draw = Draw(11)
+    for shape, axis in [((60, 3, 30), 1), ((3, 40, 2, 5), 2), ((90, 9, 3), 1), ((2,) * 9, 5)]:
+        a = draw.values(shape, dtype)
+        check(a, axis, False)
+        check(a[::-1, ..., ::-1], axis, True)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_many_lines_of_every_short_length(dtype):
     draw = Draw(5)

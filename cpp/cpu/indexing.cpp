@@ -668,6 +668,49 @@ i64 first_out_of_bounds(const Operand& index, i64 n) {
   return bad;
 }
 
+// Few picks of slabs that are no single runs are copies of views: a loop over the picks within a
+// slab would begin anew for each of its elements. What is picked from, so many bytes, is in a
+// cache, since picks may share lines.
+constexpr i64 few_picks = 8, few_of_slab = 64, most_reached = i64{1} << 20;
+
+// The elements that `in` reaches with such picks, n of them `stride` apart.
+i64 reach_of(const Layout& slab, i64 n, i64 stride) {
+  i64 reach = n * std::abs(stride);
+  for (int d = 0; d < slab.ndim(); ++d) {
+    reach += (slab.shape[d] - 1) * detail::magnitude(slab.strides[d]);
+  }
+  return reach;
+}
+
+// Copies a slab for each of a few offsets in turn: f(slab at the offset, its part of `parts`),
+// whose leading dimensions are those of the offsets.
+template <class F>
+void for_each_slab(const Layout& index, const i64* offsets, const Operand& slabs,
+                   const Operand& parts, F&& f) {
+  Operand slab = slabs, part = parts;
+  Layout layout;  // of a part
+  if (!parts.host_scalar) {
+    for (int d = index.ndim(); d < parts.layout->ndim(); ++d) {
+      layout.shape.push_back(parts.layout->shape[d]);
+      layout.strides.push_back(parts.layout->strides[d]);
+    }
+    layout.size = slabs.layout->size;
+    part.layout = &layout;
+  }
+  for (i64 k = 0; k < index.size; ++k) {
+    slab.data = slabs.data + offsets[k] * itemsize(slabs.dtype);
+    if (!parts.host_scalar) {
+      i64 place = 0, rest = k;
+      for (int d = index.ndim() - 1; d >= 0; --d) {
+        place += rest % index.shape[d] * parts.layout->strides[d];
+        rest /= index.shape[d];
+      }
+      part.data = parts.data + place * itemsize(parts.dtype);
+    }
+    f(slab, part);
+  }
+}
+
 // Memory traffic of picking one run of `bytes` anywhere: at least a cache line.
 i64 traffic_of_run(i64 bytes) {
   return std::max<i64>(64, bytes);
@@ -701,6 +744,11 @@ void gather(const Operand& in, const Operand& offsets, const Operand& out) {
 void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
   if (!in.host_scalar && in.layout->size == 0) return;
   if (offsets.layout->size == 0 || out.layout->size == 0) return;
+  if (offsets.layout->size <= few_picks && out.layout->size >= few_of_slab &&
+      !out.layout->is_contiguous() && offsets.layout->is_contiguous()) {
+    return for_each_slab(*offsets.layout, reinterpret_cast<const i64*>(offsets.data), out, in,
+                         [](const Operand& slab, const Operand& part) { copy(part, slab); });
+  }
   Dims shape = offsets.layout->shape;
   const int index_ndim = shape.size(), slab_ndim = out.layout->ndim();
   for (i64 s : out.layout->shape) shape.push_back(s);
@@ -883,6 +931,19 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       }
       const Plan plan = make_plan(out.layout->shape, strides, 3);
       const i64 last_dim = plan.ndim() - 1;
+      const i64 picks = index.layout->size, reached = reach_of(*in.layout, n, stride);
+      // Picks within a row are near each other, which pays for loops over many rows.
+      constexpr i64 most_apart = 1024;
+      const i64 most_of_slab = plan.stride[0][last_dim] == 0 ? size : most_apart;
+      if (picks <= few_picks && in.layout->size >= few_of_slab && in.layout->size <= most_of_slab &&
+          plan.ndim() > 1 && plan.size[last_dim] < few_items &&
+          reached * itemsize(out.dtype) <= most_reached && index.layout->is_contiguous()) {
+        i64 offsets[few_picks];
+        failed = offsets_of_run<I>(index.data, sizeof(I), offsets, picks, n, stride);
+        if (failed) return;
+        return for_each_slab(*index.layout, offsets, in, out,
+                             [](const Operand& slab, const Operand& part) { copy(slab, part); });
+      }
       const bool alike = plan.ndim() > 1 && plan.stride[0][last_dim] == 1 &&
                          plan.stride[2][last_dim] == 1 && row_stride(plan, 0) == 0;
       // More rows to a chunk share the places of their picks, where there are chunks for all
@@ -907,11 +968,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         step.offset = run ? 0 : 8;
         row.offset = run ? 8 : 0;
         const bool contiguous = index_step == i64(sizeof(I)) && step.out == bytes;
-        i64 reach = n * std::abs(stride);
-        for (int d = 0; d < plan.ndim(); ++d) {
-          reach += (plan.size[d] - 1) * detail::magnitude(plan.stride[1][d]);
-        }
-        const bool fetches = reach * bytes >= (run ? last_cache_bytes() / 2 : fetched_from());
+        const bool fetches = reached * bytes >= (run ? last_cache_bytes() / 2 : fetched_from());
         // A row of which most lines are picked, in no order, is fetched in order.
         const i64 fetched_row = fetches && stride == 1 && n * bytes >= 1024 &&
                                         n * bytes <= std::min(cut.length, i64{512}) * 64

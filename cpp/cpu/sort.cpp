@@ -944,10 +944,11 @@ constexpr i64 longest_in_network(i64 size, bool apart) {
 // Lines along an axis, side by side.
 struct ShortLines {
   i64 in_step, in_next, out_step, out_next;  // bytes along a line, and from line to line
-  i64 block_bytes;                           // of as many as go side by side
+  i64 lanes, block_bytes;                    // as many go side by side
   Plan plan;
+  bool pay = true;
 
-  ShortLines(const Operand& in, int axis, const Operand& out) {
+  ShortLines(const Operand& in, int axis, const Operand& out, i64 lanes) : lanes(lanes) {
     Dims shape = in.layout->shape, in_strides = in.layout->strides;
     Dims out_strides = out.layout->strides;
     in_step = in_strides[axis] * itemsize(in.dtype);
@@ -958,13 +959,27 @@ struct ShortLines {
     out_strides.erase(axis);
     const Dims* strides[2] = {&in_strides, &out_strides};
     plan = make_plan(shape, strides, 2);
+    // Neighbours are those along the longest dimension where the innermost has too few. Those lie
+    // apart: longer lines take less time one by one, each brought together.
+    constexpr i64 most_apart = 128, least = 4;  // bytes of a line, and lines
+    const int last = plan.ndim() - 1;
+    if (plan.size[last] < lanes / 2) {
+      int longest = last;
+      for (int d = last - 1; d >= 0; --d) {
+        if (plan.size[d] > plan.size[longest]) longest = d;
+      }
+      std::swap(plan.size[longest], plan.size[last]);
+      for (int k = 0; k < 2; ++k) std::swap(plan.stride[k][longest], plan.stride[k][last]);
+      pay = in.layout->shape[axis] * itemsize(in.dtype) <= most_apart && plan.size[last] >= least;
+    }
     in_next = plan.stride[0].back() * itemsize(in.dtype);
     out_next = plan.stride[1].back() * itemsize(out.dtype);
   }
 
-  // body(p, q, count, scratch) for at most `lanes` lines that are neighbours, from p to q.
+  // body(p, q, count, scratch) for at most `lanes` lines that are neighbours, from p to q. Lanes
+  // without a line are zero or those of others.
   template <class Body>
-  void run(const Operand& in, const Operand& out, i64 lanes, Body&& body) const {
+  void run(const Operand& in, const Operand& out, Body&& body) const {
     const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
     const i64 inner = plan.size.back(), per_row = (inner + lanes - 1) / lanes;
     const i64 groups = plan.count() / inner * per_row;
@@ -974,6 +989,7 @@ struct ShortLines {
       Scratch scratch;
       char* block = scratch.take<char>(4 * block_bytes + 64);
       block += -reinterpret_cast<std::uintptr_t>(block) & 63;
+      std::memset(block, 0, 4 * block_bytes);
       for (i64 g = chunk * per_chunk; g < std::min(groups, (chunk + 1) * per_chunk); ++g) {
         const i64 first = g % per_row * lanes;
         const char* p = in.data + plan.base[0] * in_size + first * in_next;
@@ -1008,11 +1024,11 @@ bool sort_short_lines(const Operand& in, int axis, bool descending, const Operan
   constexpr i64 size = sizeof(T), lanes = network_row_bytes / size;
   if (!are_short_lines(in, axis, lanes)) return false;
   const i64 n = in.layout->shape[axis];
-  const ShortLines lines(in, axis, out);
-  if (lines.plan.size.back() < lanes) return false;
+  const ShortLines lines(in, axis, out, lanes);
+  if (!lines.pay) return false;
   const CopyKernel copy_items = kernels().copy[item_class(size)];
   const NetworkKernel network = kernels().network[item_class(size)];
-  lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
+  lines.run(in, out, [&](const char* p, char* q, i64 count, char* block) {
     copy_items(p, {lines.in_step, lines.in_next}, block, {network_row_bytes, size}, n, count);
     K* keys = reinterpret_cast<K*>(block);
     const unsigned flags = keys_of<T>(block, keys, n * lanes, descending);
@@ -1041,12 +1057,12 @@ bool argsort_short_lines(const Operand& in, int axis, bool descending, const Ope
   constexpr i64 size = sizeof(T), lanes = network_row_bytes / 8;
   if (!are_short_lines(in, axis, lanes)) return false;
   const i64 n = in.layout->shape[axis];
-  const ShortLines lines(in, axis, out);
-  if (lines.plan.size.back() < lanes) return false;
+  const ShortLines lines(in, axis, out, lanes);
+  if (!lines.pay) return false;
   const CopyKernel copy_in = kernels().copy[item_class(size)], copy_out = kernels().copy[3];
   constexpr bool pairs = size == 8;
   const NetworkKernel network = pairs ? kernels().pair_network : kernels().network[3];
-  lines.run(in, out, lanes, [&](const char* p, char* q, i64 count, char* block) {
+  lines.run(in, out, [&](const char* p, char* q, i64 count, char* block) {
     u64* items = reinterpret_cast<u64*>(block);
     u64* positions = items + (pairs ? n * lanes : 0);
     char* values = block + 2 * lines.block_bytes;
