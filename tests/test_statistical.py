@@ -1274,6 +1274,10 @@ def test_short_runs_are_brought_together():
     x = ours(b)
     for axis in (1, 3, (1, 3), (0, 2)):
         assert xp.all(xp.sum(x, axis=axis) == xp.sum(xp.asarray(b.copy()), axis=axis))
+        whole = b.astype("int16") % 7
+        for name in ("sum", "prod", "max", "min", "any", "all", "count_nonzero"):
+            found = getattr(xp, name)(ours(whole), axis=axis)
+            same(found, np.asarray(getattr(np, name)(whole, axis=axis)))
     for axis in range(4):
         same(xp.argmax(x, axis=axis), b.argmax(axis=axis))
     m = b % 3 == 0

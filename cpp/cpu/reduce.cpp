@@ -864,8 +864,8 @@ bool decided_by_first(Reduction op, const Operand& in, const Operand& out) {
 // take longer to find than to reduce, and all are few enough to be copied.
 bool tiles_are_tiny(const Operand& in, std::span<const bool> reduced, const Operand& out) {
   constexpr std::int64_t tiny = 32, few_tiles = 64, most_copied = std::int64_t{1} << 26;
-  if (in.layout->is_contiguous() || in.layout->size * itemsize(in.dtype) > most_copied)
-    return false;
+  const bool one_run = in.layout->is_contiguous() && in.layout->ndim() < 3;  // of kept dimensions
+  if (one_run || in.layout->size * itemsize(in.dtype) > most_copied) return false;
   Dims shape, strides;
   for (int i = 0; i < in.layout->ndim(); ++i) {
     if (reduced[i]) continue;
@@ -876,6 +876,17 @@ bool tiles_are_tiny(const Operand& in, std::span<const bool> reduced, const Oper
   const Plan kept = make_plan(shape, operands, 2);
   const std::int64_t tiles = out.layout->size / kept.size.back();
   return tiles >= few_tiles && in.layout->size < tiny * tiles;
+}
+
+// Dense, with the elements of each result as far apart as can be, and neighbours for neighbouring
+// results.
+Layout apart(const Layout& in, std::span<const bool> reduced, const Layout& out) {
+  Dims order, kept, kept_order = memory_order(out);
+  for (int d = 0; d < in.ndim(); ++d) (reduced[d] ? order : kept).push_back(d);
+  for (int i = 0; i < kept.size(); ++i) {
+    order.push_back(kept[kept_order.empty() ? i : static_cast<int>(kept_order[i])]);
+  }
+  return dense_in_order(in.shape, order);
 }
 
 // Floating extremes of what does not lie in memory in the order in which it is counted. An extreme
@@ -966,12 +977,15 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
     copy(in, conditions);
     return reduce(op, accumulator, conditions, reduced, nullptr, out);
   }
-  // Where few elements follow each other, dimensions are brought together first.
+  // Where few elements follow each other, dimensions are brought together first; where they are
+  // together, what is reduced is put apart.
   if (!center && tiles_are_tiny(in, reduced, out)) {
-    const Array together = new_array(dense_like(layout.shape, layout.strides), in.dtype);
-    if (together.layout.strides != layout.strides) {
-      copy(in, together);
-      return reduce(op, accumulator, together, reduced, center, out);
+    const Layout better = layout.is_contiguous() ? apart(layout, reduced, *out.layout)
+                                                 : dense_like(layout.shape, layout.strides);
+    if (better.strides != layout.strides) {
+      const Array copied = new_array(better, in.dtype);
+      copy(in, copied);
+      return reduce(op, accumulator, copied, reduced, center, out);
     }
   }
   if (!center && extreme_in_any_order(op, accumulator, in, reduced, out)) return;
