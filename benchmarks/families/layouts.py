@@ -9,6 +9,7 @@ from ..cases import FULL, USUAL, Case, Operand, Scale, Shape, torch
 FEW = "few columns"
 CUBE = "cube"
 SHORT = "short dimensions"
+MIDDLE = "short middle"
 # Operation: its statement, the view that u is of x, what x is, and PyTorch's words.
 ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "copy of x.T": (
@@ -46,6 +47,14 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
         {"NumPy": "u.copy(order='C')"} | torch("u.contiguous()"),
     ),
     "x + reversed": ("x + u", "PERMUTED", SHORT, {}),
+    "sum, axis=1": ("xp.sum(x, axis=1)", "x", MIDDLE, {}),
+    "sort, axis=1": ("xp.sort(x, axis=1)", "x", MIDDLE, torch("xp.sort(x, dim=1)[0]")),
+    "take of two, axis=1": (
+        "xp.take(x, i, axis=1)",
+        "x",
+        MIDDLE,
+        torch("xp.index_select(x, 1, i)"),
+    ),
     "sort of one": ("xp.sort(u, axis=1)", "x[:, :1, :]", CUBE, torch("xp.sort(u, dim=1)[0]")),
 }
 
@@ -57,6 +66,7 @@ def cases(scale: Scale) -> Iterator[Case]:
         FEW: [(n, 3), (n // 2, 7)],
         CUBE: [(64, 63, 62)],
         SHORT: [(2,) * 16],
+        MIDDLE: [(n // 16, 2, 2), (n // 64, 4, 30)],
     }
     for dtype in ("float64", "float32", "uint8"):
         for operation, (statement, view, what, spelled) in ROWS.items():
@@ -75,6 +85,8 @@ def cases(scale: Scale) -> Iterator[Case]:
                     operands["m"] = Operand(shape[::-1], "bool", "mask", high=0.5)
                 if "[:, i]" in operation:
                     operands["i"] = Operand((shape[0],), "int64", "below", high=shape[0])
+                if "take of two" in operation:
+                    operands["i"] = Operand((2,), "int64", "below", high=2)
                 yield Case(
                     "layouts",
                     operation,

@@ -932,12 +932,14 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const Plan plan = make_plan(out.layout->shape, strides, 3);
       const i64 last_dim = plan.ndim() - 1;
       const i64 picks = index.layout->size, reached = reach_of(*in.layout, n, stride);
-      // Picks within a row are near each other, which pays for loops over many rows.
+      // Picks within a row are near each other, which pays for loops over many rows; those of long
+      // rows need no copies of views.
       constexpr i64 most_apart = 1024;
       const i64 most_of_slab = plan.stride[0][last_dim] == 0 ? size : most_apart;
+      const i64 row_bytes = plan.size[last_dim] * itemsize(out.dtype);
+      const bool near = row_bytes >= line_bytes || reached * itemsize(out.dtype) <= most_reached;
       if (picks <= few_picks && in.layout->size >= few_of_slab && in.layout->size <= most_of_slab &&
-          plan.ndim() > 1 && plan.size[last_dim] < few_items &&
-          reached * itemsize(out.dtype) <= most_reached && index.layout->is_contiguous()) {
+          plan.ndim() > 1 && row_bytes < fetched_run && near && index.layout->is_contiguous()) {
         i64 offsets[few_picks];
         failed = offsets_of_run<I>(index.data, sizeof(I), offsets, picks, n, stride);
         if (failed) return;

@@ -879,10 +879,14 @@ bool tiles_are_tiny(const Operand& in, std::span<const bool> reduced, const Oper
 }
 
 // Dense, with the elements of each result as far apart as can be, and neighbours for neighbouring
-// results.
+// results; as it is where those would be turned for that.
 Layout apart(const Layout& in, std::span<const bool> reduced, const Layout& out) {
-  Dims order, kept, kept_order = memory_order(out);
-  for (int d = 0; d < in.ndim(); ++d) (reduced[d] ? order : kept).push_back(d);
+  Dims order, kept, strides, kept_order = memory_order(out);
+  for (int d = 0; d < in.ndim(); ++d) {
+    (reduced[d] ? order : kept).push_back(d);
+    if (!reduced[d]) strides.push_back(in.strides[d]);
+  }
+  if (memory_order(out.shape, strides) != kept_order) return in;
   for (int i = 0; i < kept.size(); ++i) {
     order.push_back(kept[kept_order.empty() ? i : static_cast<int>(kept_order[i])]);
   }
@@ -980,8 +984,8 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   // Where few elements follow each other, dimensions are brought together first; where they are
   // together, what is reduced is put apart.
   if (!center && tiles_are_tiny(in, reduced, out)) {
-    const Layout better = layout.is_contiguous() ? apart(layout, reduced, *out.layout)
-                                                 : dense_like(layout.shape, layout.strides);
+    Layout better = dense_like(layout.shape, layout.strides);
+    if (better.strides == layout.strides) better = apart(layout, reduced, *out.layout);
     if (better.strides != layout.strides) {
       const Array copied = new_array(better, in.dtype);
       copy(in, copied);

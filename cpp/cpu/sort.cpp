@@ -7,6 +7,7 @@
 #include <bit>
 #include <complex>
 #include <cstring>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -567,14 +568,26 @@ void argsort_complex(const char* in, i64* out, i64 n, bool descending, bool thre
                      Scratch& scratch) {
   using P = typename C::value_type;
   const Key<P> flip = descending ? Key<P>(~Key<P>(0)) : Key<P>(0);
-  const Order order(n, sizeof(P) == 4 ? 1 : 2, [=](i64 i, int word) -> u64 {
+  constexpr int words = sizeof(P) == 4 ? 1 : 2;
+  const auto word_of = [=](i64 i, int word) -> u64 {
     const char* p = in + i * i64(sizeof(C));
     if constexpr (sizeof(P) == 4) {
       return u64{key_at<P>(p, flip)} << 32 | key_at<P>(p + sizeof(P), flip);
     } else {
       return key_at<P>(p + word * sizeof(P), flip);
     }
-  });
+  };
+  constexpr i64 few = 6;
+  if (n <= few) {  // done with sooner than what follows is prepared
+    std::tuple<int, u64, u64, i64> items[few];
+    for (i64 i = 0; i < n; ++i) {
+      items[i] = {nan_class(load<C>(in + i * sizeof(C))), word_of(i, 0), word_of(i, words - 1), i};
+    }
+    insertion_sort(items, items, n);
+    for (i64 i = 0; i < n; ++i) out[i] = std::get<3>(items[i]);
+    return;
+  }
+  const Order order(n, words, word_of);
   u64* a = scratch.take<u64>(n);
   u64* b = scratch.take<u64>(n);
   i64 group_end[4] = {n, n, n, n};
