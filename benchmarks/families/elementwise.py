@@ -181,7 +181,7 @@ def dtypes_of(row: Row) -> Iterator[tuple[str, int]]:
             yield dtype, USUAL if usual else FULL
 
 
-def by_one_divisor(n: int) -> Iterator[Case]:
+def by_one_divisor(n: int, tier: int) -> Iterator[Case]:
     """Yield integers divided by a Python number, as places are found from positions."""
     for name, sign in {"floor_divide": "//", "remainder": "%"}.items():
         for dtype in ("uint8", *SIGNED):
@@ -192,13 +192,14 @@ def by_one_divisor(n: int) -> Iterator[Case]:
                 {"x": Operand((n,), dtype, high=100)},
                 reads=n * itemsize(dtype),
                 writes=n * itemsize(dtype),
-                tier=USUAL,
+                tier=tier,
             )
 
 
 def cases(scale: Scale) -> Iterator[Case]:
     """Yield every operation and dtype at two sizes, and some operations at all sizes."""
-    yield from by_one_divisor(scale.cached)
+    yield from by_one_divisor(scale.cached, USUAL)
+    yield from by_one_divisor(scale.large, FULL)
     sizes = scale.upto(*SIZES)
     for n, tier in ((scale.cached, QUICK), (4 * scale.medium, USUAL), (scale.large, FULL)):
         for kind in KINDS:

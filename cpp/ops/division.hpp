@@ -2,7 +2,7 @@
 // sign. Exact, so that every engine and instruction set gives the same bits.
 #pragma once
 
-#include "math/double_word.hpp"
+#include "math/short_real.hpp"
 
 ARRAYX_OPS_BEGIN
 
@@ -106,17 +106,23 @@ struct ScalarFloorDivide {
 };
 
 // Integers as numbers of a floating lane that holds them and their quotients' fractions: float32
-// for 8 and 16 bits, float64 for 32. Of 64 bits those within 2^51 (see fits_float).
+// for 8 and 16 bits, float64 for 32. Of 64 bits those within 2^51 (see fit_float). The bits of
+// shifter + x have x in the low ones, for every level: AVX-512 alone converts 64-bit integers, and
+// a GPU has an eighth as many units for conversions as for sums.
+template <class T>
+inline constexpr T shifter = T(1.5) * T(u64(1) << limits<T>::mantissa_bits);
 template <class V>
 ARRAYX_HD auto to_float_lanes(V x) {
   if constexpr (sizeof(scalar_t<V>) < 4) {
+#ifdef __CUDA_ARCH__
+    return bit_cast<f32>(i32(x) + __builtin_bit_cast(i32, shifter<f32>)) - shifter<f32>;
+#else
     return convert<rebind_t<V, f32>>(x);
+#endif
   } else {
-    // The bits of 1.5 * 2^52 + x, for every level: AVX-512 alone converts 64-bit integers.
     using I = rebind_t<V, i64>;
-    const f64 shifter = 0x1.8p52;
-    const I bits = convert<I>(x) + splat<I>(__builtin_bit_cast(i64, shifter));
-    return bit_cast<rebind_t<V, f64>>(bits) - splat<rebind_t<V, f64>>(shifter);
+    const I bits = convert<I>(x) + splat<I>(__builtin_bit_cast(i64, shifter<f64>));
+    return bit_cast<rebind_t<V, f64>>(bits) - splat<rebind_t<V, f64>>(shifter<f64>);
   }
 }
 template <class V, class W>
@@ -125,9 +131,8 @@ ARRAYX_HD V from_float_lanes(W x) {
     return convert<V>(x);
   } else {
     using I = rebind_t<V, i64>;
-    const f64 shifter = 0x1.8p52;
-    return convert<V>(bit_cast<I>(x + splat<W>(shifter)) -
-                      splat<I>(__builtin_bit_cast(i64, shifter)));
+    return convert<V>(bit_cast<I>(x + splat<W>(shifter<f64>)) -
+                      splat<I>(__builtin_bit_cast(i64, shifter<f64>)));
   }
 }
 template <class V>
@@ -145,16 +150,30 @@ ARRAYX_HD bool fit_float(V x) {
 }
 
 #ifdef __CUDA_ARCH__
-// One element of at most 16 bits. (x + 1/2) / y, or (x - 1/2) / y for a negative y, is half of 1 /
-// y away from whole numbers; the product with an inverse to 2^-22 comes a sixteenth as far.
+ARRAYX_HD f32 inverse_to_divide_by(f32 y) {
+  return math::detail::approximate_inverse(y);
+}
+ARRAYX_HD f64 inverse_to_divide_by(f64 y) {
+  return math::detail::short_inverse(y);
+}
+ARRAYX_HD f32 sum_rounded_down(f32 a, f32 b) {
+  return __fadd_rd(a, b);
+}
+ARRAYX_HD f64 sum_rounded_down(f64 a, f64 b) {
+  return __dadd_rd(a, b);
+}
+// One element of at most 16 bits, or 32. (x + 1/2) / y, or (x - 1/2) / y for a negative y, is half
+// of 1 / y away from whole numbers; the product with an inverse to 2^-22, or 2^-39, comes a
+// sixteenth as far. The floor of that is the low bits of a sum.
 template <class F, class T>
-ARRAYX_HD T narrow_division(T a, T b) {
-  const f32 x = a, y = b;
-  f32 inverse;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(y));
-  const f32 q = floor((x + copysign(0.5f, y)) * inverse);
-  const f32 r = same_type_v<F, ScalarRemainder> ? mul_add(-q, y, x) : q;
-  return b == T(0) ? T(0) : T(i32(r));
+ARRAYX_HD T division_by_inverse(T a, T b) {
+  const auto x = to_float_lanes(a), y = to_float_lanes(b);
+  using W = decltype(x + y);
+  const W half = is_signed_v<T> ? copysign(W(0.5), y) : W(0.5);
+  const W sum = sum_rounded_down((x + half) * inverse_to_divide_by(y), shifter<W>);
+  const u32 q = u32(bit_cast<int_t<W>>(sum));
+  const u32 r = same_type_v<F, ScalarRemainder> ? u32(a) - q * u32(b) : q;
+  return b == T(0) ? T(0) : T(r);
 }
 #endif
 
@@ -162,7 +181,9 @@ template <class F, class V>
 ARRAYX_HD V integer_division(F scalar, V a, V b) {
   if constexpr (lane_traits<V>::lanes == 1) {
 #ifdef __CUDA_ARCH__
-    if constexpr (sizeof(V) < 4) return narrow_division<F>(a, b);
+    if constexpr (sizeof(V) < 4 || (sizeof(V) == 4 && math::has_fast_doubles)) {
+      return division_by_inverse<F>(a, b);
+    }
 #endif
     return scalar(a, b);
   } else {

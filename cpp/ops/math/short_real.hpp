@@ -5,6 +5,7 @@
 
 #include "gpu_real.hpp"
 #include "hyperbolic.hpp"
+#include "power.hpp"
 #include "trigonometric.hpp"
 
 ARRAYX_OPS_BEGIN
