@@ -270,6 +270,11 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+// Words are divided in a fifth of the instructions.
+__device__ __forceinline__ u64 quotient(u64 a, u64 b) {
+  return (a | b) >> 32 == 0 ? static_cast<u32>(a) / static_cast<u32>(b) : a / b;
+}
+
 // Whether another thread of the warp claims the same place for a later position, or such a claim is
 // known already. Threads of a warp that mean one place do not all stand in line for its slot, nor
 // do those that come too late. That there are such is seen by the first one's place, which costs
@@ -309,7 +314,7 @@ struct Owners {
   // several.
   __device__ __forceinline__ void claim(i64 offset, i64 position, bool claims) const {
     const u64 reach = static_cast<u64>(offset - lowest);
-    const u64 place = step == 1 ? reach : reach / static_cast<u64>(step);
+    const u64 place = step == 1 ? reach : quotient(reach, static_cast<u64>(step));
     if (is_beaten(place, position, claims, [&] {
           return kind == Slots::narrow &&
                  __ldcg(static_cast<const u32*>(slots) + place) > left + position + 1;
@@ -715,11 +720,19 @@ namespace {
 // Claims of offsets that others found; where one of them is none, nothing is written.
 __global__ void __launch_bounds__(block_threads)
     claim(const i64* offsets, i64 n, Owners owners, u64 operation) {
+  wait_for_earlier();
   const i64 step = i64(gridDim.x) * block_threads;
   for (i64 i = i64(gridDim.x - 1 - blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
     if (offsets[i] == none) refused = operation;
     if (owners.kind != Owners::Slots::none) owners.claim(offsets[i], i, offsets[i] != none);
   }
+}
+void launch_claims(const Operand& offsets, Owners owners, u64 operation) {
+  const char* at = offsets.data;
+  i64 n = offsets.layout->size;
+  void* arguments[] = {&at, &n, &owners, &operation};
+  launch(reinterpret_cast<const void*>(&claim), grid_for(n, block_threads), arguments, 0,
+         "scatter");
 }
 
 template <class M>
@@ -1733,9 +1746,7 @@ bool put_rows(const Operand& in, const Operand& offsets, const OffsetRange& rang
   owners.lowest = range.lowest;
   owners.step = range.step;
   const u64 operation = next_operation();
-  claim<<<grid_for(count, block_threads), block_threads, 0, stream()>>>(
-      reinterpret_cast<const i64*>(offsets.data), count, owners, operation);
-  check_launch("scatter");
+  launch_claims(offsets, owners, operation);
   const Layout slot_layout = Layout::contiguous({places});
   Operand by_place;
   by_place.data = reinterpret_cast<char*>(slots);
@@ -1766,9 +1777,7 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
   const std::lock_guard lock(scatters());
   const Claims claims(n, range);
   const u64 operation = next_operation();
-  claim<<<grid_for(n, block_threads), block_threads, 0, stream()>>>(
-      reinterpret_cast<const i64*>(places.data), n, claims.owners, operation);
-  check_launch("scatter");
+  launch_claims(places, claims.owners, operation);
   put(in, places, range, out, operation, claims.owners);
 }
 

@@ -216,8 +216,12 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
             )
     for dtype in ("float32", "float64"):
-        for width in (256, 3):
-            shape = (scale.large // width, width)
+        for shape in (
+            (scale.large // 256, 256),
+            (scale.large // 3, 3),
+            (scale.medium // 4, 2),
+            (scale.medium // 4, 8),
+        ):
             yield Case(
                 "indexing",
                 "x[i] = v, rows",
@@ -228,7 +232,7 @@ def assignments(scale: Scale) -> Iterator[Case]:
                     "v": Operand(shape, dtype, high=1.6),
                 },
                 changes="x",
-                tier=USUAL if width > 3 else FULL,
+                tier=USUAL if shape[1] == 256 else FULL,
             )
 
 
