@@ -117,31 +117,32 @@ int log2_of(std::int64_t power) {
 // Elements of a unit, cut where `each` are together: as many units as make about so many blocks,
 // where one makes `blocks`; no more than `joiners` threads can take.
 std::int64_t unit_elements(std::int64_t n, std::int64_t each, std::int64_t blocks,
-                           std::int64_t wanted_blocks, std::int64_t joiners, bool powers) {
+                           std::int64_t wanted_blocks, std::int64_t joiners) {
   const std::int64_t pieces = ceil_divide(n, each);
-  if (blocks > most_joined) return each * (powers ? power_of_two(pieces) : pieces);
+  if (blocks > most_joined) return each * pieces;
   const std::int64_t wanted = std::max<std::int64_t>(wanted_blocks / blocks, 1);
   const std::int64_t least = ceil_divide(pieces, joiners * joined_run);
-  std::int64_t together = std::max(ceil_divide(pieces, wanted), least);
-  if (powers) together = std::max(power_of_two(together + 1) / 2, power_of_two(least));
-  return each * together;
+  return each * std::max(ceil_divide(pieces, wanted), least);
 }
 
-// How many chunks together, a power of two, are a unit of columns that have n elements each, where
+// How many chunks together, a power of two, are a unit of outputs that have n elements each, where
 // `blocks` blocks would have one unit each and the device has room for `at_once`: no more units
-// than `joiners` threads can take, and such that the last blocks leave little of the device idle.
+// than `joiners` threads can take, and such that the last blocks leave little of the device idle;
+// no more chunks than `most`, a power of two, unless those would be too many.
 // On an H100 blocks that have it to themselves take about half as long as among as many as there is
 // room for, and what a block does beside its chunks as long as a tenth of one or, of wide
 // accumulators, three tenths.
 std::int64_t unit_chunks(std::int64_t n, std::int64_t blocks, std::int64_t at_once,
-                         std::int64_t joiners, bool wide) {
+                         std::int64_t joiners, bool wide,
+                         std::int64_t most = std::int64_t{1} << 62) {
   const std::int64_t chunks = ceil_divide(n, reduce_chunk), all = power_of_two(chunks);
   if (blocks > most_joined) return all;
   const std::int64_t least = power_of_two(ceil_divide(chunks, joiners * joined_run));
+  const std::int64_t first = std::max(std::min(all, most), least);
   const double beside = wide ? 0.3 : 0.1;
-  std::int64_t best = all;
+  std::int64_t best = first;
   double shortest = std::numeric_limits<double>::infinity();
-  for (std::int64_t each = all; each >= least; each /= 2) {
+  for (std::int64_t each = first; each >= least; each /= 2) {
     const std::int64_t units = ceil_divide(chunks, each), rest = blocks * units % at_once;
     const double of_unit = static_cast<double>(n) / static_cast<double>(units * reduce_chunk);
     const double last = static_cast<double>(rest) / static_cast<double>(at_once);
@@ -262,6 +263,7 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
     return l;
   }
   l.kernel = packs ? k.rows : shifted ? k.shifted_rows : k.rows_any;
+  if (!l.kernel) return l;
   std::int64_t width = k.ordered ? std::min<std::int64_t>(32, reduce_lanes / lanes) : 32;
   if (!k.ordered) {
     // Of packs of bytes one after the other takes more time. Of four bytes a thread has about as
@@ -281,10 +283,24 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
       // The warps of a block share a row, which they read side by side.
       loop.per_unit = reduce_chunk;
     } else {
-      // Wide accumulators take longer to be joined.
-      loop.per_unit = unit_elements(n, reduce_chunk, outputs,
-                                    k.accumulator_bytes > p.itemsize ? wanted / 3 : wanted,
-                                    block_threads * groups, true);
+      // A unit costs something beside its chunks, and those of many chunks do not end together
+      // unless there are many. Of float32 wide accumulators take as long to be joined as more
+      // chunks to be read. On an H200 sums and norms of 8Mi to 64Mi elements take 0.84 to 1 of the
+      // time so that six units for each that runs at a time take.
+      const bool wide = k.accumulator_bytes > p.itemsize;
+      const std::int64_t most = wide && p.itemsize == 4 ? 8 : 4, most_rounds = 8;
+      // Long rows are cut into what the groups of a block have together. Of very many a group has
+      // its own.
+      const bool by_blocks = n > groups * reduce_chunk && outputs <= most_joined;
+      const std::int64_t together = by_blocks ? groups : 1, of_group = ceil_divide(n, together),
+                         in_block = groups / together;
+      const std::int64_t at_once =
+          in_block * blocks_at_once(l.kernel, dim3(block_threads), 0, p.verb);
+      const std::int64_t of_many =
+          ceil_divide(of_group, reduce_chunk) * outputs / (most_rounds * at_once);
+      loop.per_unit =
+          reduce_chunk * unit_chunks(of_group, outputs, at_once, block_threads * in_block, wide,
+                                     power_of_two(std::max(most, of_many) + 1) / 2);
     }
     const std::int64_t units = ceil_divide(n, loop.per_unit);
     loop.whole_block = units > 1;
@@ -309,7 +325,7 @@ Launch cut_rows(const Pass& p, ReduceLoop& loop, bool runs, bool aligned) {
         n + lanes - 1, each, outputs,
         std::min(multiprocessors * unordered_row_blocks(p.itemsize, k.accumulator_bytes),
                  outputs * ceil_divide(n, each)),
-        block_threads, false);
+        block_threads);
     l.units = ceil_divide(n + lanes - 1, loop.per_unit);
   }
   l.blocks = outputs * l.units;
@@ -393,7 +409,7 @@ Launch cut_flat_columns(const Pass& p, ReduceLoop& loop, std::int64_t m) {
     loop.per_unit = unit_elements(
         run, places * flat_batch, outer,
         std::int64_t{properties().multiprocessors} * unordered_blocks(static_cast<int>(lanes)),
-        joiners, false);
+        joiners);
     l.units = ceil_divide(run, loop.per_unit);
     l.blocks = outer * l.units;
     return l;
@@ -503,9 +519,9 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     loop.per_unit = reduce_chunk * together;
     l.shared_bytes = shared_bytes(together);
   } else {
-    loop.per_unit = unit_elements(n, y * 8, outer * tiles,
-                                  multiprocessors * unordered_blocks(static_cast<int>(columns)),
-                                  joiners, false);
+    loop.per_unit =
+        unit_elements(n, y * 8, outer * tiles,
+                      multiprocessors * unordered_blocks(static_cast<int>(columns)), joiners);
     l.shared_bytes = static_cast<std::size_t>(
         row * unordered_columns_at_once(static_cast<int>(columns), k.accumulator_bytes) * (y / 2));
   }

@@ -182,7 +182,7 @@ def reductions(scale: Scale) -> Iterator[Case]:
             shape = (side(n), side(n))
             for axes in (0, 1, None):
                 yield case("reductions", function, shape, dtype, axes, tier=USUAL)
-    for size in (256, scale.cached, 16 * scale.cached, scale.medium):
+    for size in (256, scale.cached, 16 * scale.cached, scale.medium, scale.large // 4):
         for function in ("sum", "max", "mean"):
             for dtype in (*FLOATING, "int64"):
                 if dtype != "int64" or function != "mean":
@@ -249,7 +249,7 @@ def deviations(scale: Scale) -> Iterator[Case]:
         tier = USUAL if dtype == "float32" else FULL
         yield from over_layouts("deviations", "var", dtype, scale.large, tier, quick=tier == USUAL)
         yield from over_layouts("deviations", "std", dtype, scale.large, FULL)
-        for size in (scale.cached, scale.medium):
+        for size in (scale.cached, scale.medium, scale.large // 4):
             for function in ("var", "std"):
                 yield case(
                     "deviations",
