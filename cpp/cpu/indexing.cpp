@@ -671,7 +671,7 @@ i64 first_out_of_bounds(const Operand& index, i64 n) {
 // Few picks of slabs that are no single runs are copies of views: a loop over the picks within a
 // slab would begin anew for each of its elements. What is picked from, so many bytes, is in a
 // cache, since picks may share lines.
-constexpr i64 few_picks = 8, few_of_slab = 64, most_reached = i64{1} << 20;
+constexpr i64 few_picks = 8, few_of_slab = 64, most_reached = i64{1} << 22;
 
 // The elements that `in` reaches with such picks, n of them `stride` apart.
 i64 reach_of(const Layout& slab, i64 n, i64 stride) {
@@ -745,7 +745,8 @@ void scatter(const Operand& in, const Operand& offsets, const Operand& out) {
   if (!in.host_scalar && in.layout->size == 0) return;
   if (offsets.layout->size == 0 || out.layout->size == 0) return;
   if (offsets.layout->size <= few_picks && out.layout->size >= few_of_slab &&
-      !out.layout->is_contiguous() && offsets.layout->is_contiguous()) {
+      !out.layout->is_contiguous() && offsets.layout->is_contiguous() &&
+      reach_of(*out.layout, 0, 0) * itemsize(out.dtype) <= most_reached) {
     return for_each_slab(*offsets.layout, reinterpret_cast<const i64*>(offsets.data), out, in,
                          [](const Operand& slab, const Operand& part) { copy(part, slab); });
   }
