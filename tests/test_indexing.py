@@ -625,9 +625,10 @@ def test_few_slabs_of_any_layout_are_picked_and_assigned(dtype):
                     x[(*at, ours(i))] = ours(value) if isinstance(value, np.ndarray) else value
                     same(x, expected)
             with pytest.raises(IndexError):
-                xp.take(ours(a), ours(np.array([0, n])), axis=axis)
+                finished(xp.take(ours(a), ours(np.array([0, n])), axis=axis))
             with pytest.raises(IndexError):
                 ours(a)[(*at, ours(np.array([0, -n - 1])))] = 1
+                finished()
 
 
 @given(seeds)
