@@ -223,10 +223,10 @@ class Backend {
   // written.
   virtual void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
                        const Operand& out) = 0;
-  // scatter() of single elements by one index array, as gather_indexed(): false when an index is
-  // out of bounds, and nothing written then, also where that is told later. `in` is a host scalar
-  // or of index's shape, and of out's dtype; neither overlaps out, whose layout is of rank 0.
-  // Nothing from an engine that has no such loop for these operands.
+  // scatter() by one index array, as gather_indexed(): false when an index is out of bounds, and
+  // nothing written then, also where that is told later. `in` is a host scalar or of out's dtype;
+  // neither it nor index overlaps what may be written. Nothing from an engine that has no such loop
+  // for these operands.
   virtual std::optional<bool> scatter_indexed(const Operand& /*in*/, const Operand& /*index*/,
                                               std::int64_t /*n*/, std::int64_t /*stride*/,
                                               const Operand& /*out*/, std::int64_t* /*bad*/) {

@@ -421,10 +421,12 @@ Operand in_one_piece(const Operand& a, Array& holder) {
 }
 
 // How many elements of the last dimension one access moves: those of an aligned pack, if the picked
-// ones and the output lie in such, one index has them all, and picks are whole packs apart.
+// ones, unless they are one value, and the output lie in such, one index has them all, and picks
+// are whole packs apart.
 int lanes_of(const Plan& plan, const Operand& in, const Operand& out, std::int64_t stride) {
   const int inner = plan.ndim() - 1, size = itemsize(out.dtype);
-  if (plan.stride[0][inner] != 0 || plan.stride[1][inner] != 1 || plan.stride[2][inner] != 1) {
+  if (plan.stride[0][inner] != 0 || (!in.host_scalar && plan.stride[1][inner] != 1) ||
+      plan.stride[2][inner] != 1) {
     return 1;
   }
   int lanes = pack_bytes / size;
@@ -433,7 +435,7 @@ int lanes_of(const Plan& plan, const Operand& in, const Operand& out, std::int64
   };
   lower_to(plan.size[inner]);
   lower_to(stride);
-  for (int k = 1; k < 3; ++k) {
+  for (int k = in.host_scalar ? 2 : 1; k < 3; ++k) {
     for (int d = 0; d < inner; ++d) lower_to(plan.stride[k][d]);
     lower_to(plan.base[k]);
     while (!is_aligned_to((k == 1 ? in : out).data, lanes * size) && lanes > 1) lanes /= 2;
@@ -479,8 +481,9 @@ template <class M>
 bool has_rows(const Plan& plan, const Operand& in) {
   const int inner = plan.ndim() - 1;
   const std::int64_t length = plan.size[inner];
-  if (inner < 1 || length < 2 || plan.stride[0][inner] != 0 || plan.stride[1][inner] != 1 ||
-      plan.stride[2][inner] != 1 || !is_aligned_to(in.data, alignof(M))) {
+  if (inner < 1 || length < 2 || plan.stride[0][inner] != 0 ||
+      (!in.host_scalar && plan.stride[1][inner] != 1) || plan.stride[2][inner] != 1 ||
+      !is_aligned_to(in.data, alignof(M))) {
     return false;
   }
   const auto width = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length)));
@@ -658,6 +661,17 @@ void gather(const Operand& in, const Operand& offsets, const Operand& out) {
   });
 }
 
+namespace {
+
+// Notes indices that are out of bounds where nothing else is to be done.
+void check_bounds(const Operand& index, std::int64_t n) {
+  const Array sums = scratch_array(DType::int64, index.layout->shape);
+  copy(Element::of(std::int64_t{0}), sums);
+  accumulate_offsets(index, n, 0, sums);
+}
+
+}  // namespace
+
 void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                     const Operand& out) {
   if (index.layout->size == 0) return;
@@ -666,11 +680,7 @@ void gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std
     gather_indexed(in, index, n, stride, whole);
     return copy(whole, out);
   }
-  if (out.layout->size == 0 || n == 0) {  // nothing to pick, but indices may be wrong
-    const Array sums = scratch_array(DType::int64, index.layout->shape);
-    copy(Element::of(std::int64_t{0}), sums);
-    return accumulate_offsets(index, n, stride, sums);
-  }
+  if (out.layout->size == 0 || n == 0) return check_bounds(index, n);
   Array index_copy;
   const Operand places = aligned(index, index_copy);
   const int ndim = out.layout->ndim();
@@ -717,27 +727,77 @@ void accumulate_offsets(const Operand& index, std::int64_t n, std::int64_t strid
 
 namespace {
 
-// Claims of offsets that others found; where one of them is none, nothing is written.
+// Where some positions, in their order, mean to write: by indices, or by offsets that others found.
+struct Targets {
+  const char* first;  // of the first position
+  DType dtype;
+  int item_log2;
+  i64 n = 0;       // indices are in [-n, n); 0: offsets, in elements
+  i64 stride = 1;  // elements from index to index
+
+  Targets(const Operand& indices, std::int64_t size, std::int64_t apart) : Targets(indices) {
+    n = size;
+    stride = apart;
+  }
+  explicit Targets(const Operand& offsets)
+      : first(offsets.data),
+        dtype(offsets.dtype),
+        item_log2(std::countr_zero(static_cast<unsigned>(itemsize(offsets.dtype)))) {}
+
+  __device__ __forceinline__ const char* at(i64 position) const {
+    return first + (position << item_log2);
+  }
+  __device__ __forceinline__ i64 position(const char* p) const { return (p - first) >> item_log2; }
+  // Which place: an offset, or an index; none where that is out of bounds, or was.
+  __device__ __forceinline__ i64 place(i64 value) const {
+    if (n == 0) return value;
+    const i64 index = normalised(value, dtype, n);
+    return index < 0 ? none : index;
+  }
+};
+
+// Claims of what targets mean; where one of them is none, which indices out of bounds are noted as,
+// nothing is written.
+template <int E>
 __global__ void __launch_bounds__(block_threads)
-    claim(const i64* offsets, i64 n, Owners owners, u64 operation) {
+    claim(Targets targets, i64 count, Owners owners, u64 operation, u32* met) {
   wait_for_earlier();
-  const i64 step = i64(gridDim.x) * block_threads;
-  for (i64 i = i64(gridDim.x - 1 - blockIdx.x) * block_threads + threadIdx.x; i < n; i += step) {
-    if (offsets[i] == none) refused = operation;
-    if (owners.kind != Owners::Slots::none) owners.claim(offsets[i], i, offsets[i] != none);
+  const i64 step = i64(gridDim.x) * (block_threads * E);
+  for (i64 begin = i64(gridDim.x - 1 - blockIdx.x) * (block_threads * E) + threadIdx.x;
+       begin < count; begin += step) {
+    i64 place[E];
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      place[e] = index_at(targets.at(min(begin + e * block_threads, count - 1)), targets.dtype);
+    }
+#pragma unroll
+    for (int e = 0; e < E; ++e) {
+      const i64 position = min(begin + e * block_threads, count - 1);
+      place[e] = targets.place(place[e]);
+      if (place[e] == none) {
+        if (targets.n != 0) {
+          note_bad(targets.at(position), targets.dtype, targets.n, operation, met);
+        }
+        refused = operation;
+      }
+      if (owners.kind == Owners::Slots::none) continue;
+      owners.claim(place[e], position, begin + e * block_threads < count && place[e] != none);
+    }
   }
 }
-void launch_claims(const Operand& offsets, Owners owners, u64 operation) {
-  const char* at = offsets.data;
-  i64 n = offsets.layout->size;
-  void* arguments[] = {&at, &n, &owners, &operation};
-  launch(reinterpret_cast<const void*>(&claim), grid_for(n, block_threads), arguments, 0,
-         "scatter");
+void launch_claims(Targets targets, i64 n, Owners owners, u64 operation) {
+  u32* met = bad_index_met();
+  void* arguments[] = {&targets, &n, &owners, &operation, &met};
+  // Without slots there are only indices to look at.
+  const bool looks = owners.kind == Owners::Slots::none;
+  const auto kernel = looks ? reinterpret_cast<const void*>(&claim<each>)
+                            : reinterpret_cast<const void*>(&claim<1>);
+  launch(kernel, grid_for(n, block_threads * (looks ? each : 1)), arguments, 0, "scatter");
 }
 
 template <class M>
 __global__ void __launch_bounds__(block_threads)
-    scatter_items(const __grid_constant__ Loop loop, const i64* offsets, i64 bytes, u64 operation,
+    scatter_items(const __grid_constant__ Loop loop, Targets targets, i64 bytes, u64 operation,
                   Owners owners) {
   wait_for_earlier();
   if (refused == operation) return;
@@ -749,16 +809,16 @@ __global__ void __launch_bounds__(block_threads)
     bool is_written[each];
 #pragma unroll
     for (int e = 0; e < each; ++e) {
-      const i64* const at = reinterpret_cast<const i64*>(loop.data[0] + place.offset[e][0]);
-      to[e] = *at;
-      is_written[e] = place.exists[e] && owners.writes(at - offsets);
+      const char* const at = loop.data[0] + place.offset[e][0];
+      to[e] = index_at(at, targets.dtype);
+      is_written[e] = place.exists[e] && owners.writes(targets.position(at));
       x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[1])
                                                    : loop.data[1] + place.offset[e][1]);
     }
 #pragma unroll
     for (int e = 0; e < each; ++e) {
       if (!is_written[e]) continue;
-      store_item<M>(loop.data[2] + place.offset[e][2] + to[e] * bytes, x[e]);
+      store_item<M>(loop.data[2] + place.offset[e][2] + targets.place(to[e]) * bytes, x[e]);
     }
   });
 }
@@ -766,28 +826,34 @@ __global__ void __launch_bounds__(block_threads)
 // The same of rows, as gather_rows() picks them.
 template <class M, int Rows>
 __global__ void __launch_bounds__(block_threads)
-    scatter_rows(const __grid_constant__ Loop loop, const i64* offsets, i64 bytes, u64 operation,
+    scatter_rows(const __grid_constant__ Loop loop, Targets targets, i64 bytes, u64 operation,
                  Owners owners, Divisor pieces, int width_log2) {
   wait_for_earlier();
   if (refused == operation) return;
+  const bool one_value = loop.access[1] == Access::value;
   over_rows<M, Rows>(loop, pieces, width_log2, [&](const RowPieces<M, Rows>& piece) {
-    char* to[Rows];
+    i64 index[Rows];
+    bool is_written[Rows];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      const i64* const at = reinterpret_cast<const i64*>(loop.data[0] + piece.offset[r][0]);
-      to[r] = nullptr;
-      if (piece.exists[r] && owners.writes(at - offsets)) {
-        to[r] = loop.data[2] + piece.offset[r][2] + *at * bytes;
-      }
+      const char* const at = loop.data[0] + piece.offset[r][0];
+      index[r] = index_at(at, targets.dtype);
+      is_written[r] = piece.exists[r] && owners.writes(targets.position(at));
     }
     M x[Rows][piece.items];
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (to[r]) piece.load(loop.data[1] + piece.offset[r][1], x[r]);
+      if (one_value) {
+#pragma unroll
+        for (M& item : x[r]) item = *reinterpret_cast<const M*>(loop.value[1]);
+      } else if (is_written[r]) {
+        piece.load(loop.data[1] + piece.offset[r][1], x[r]);
+      }
     }
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
-      if (to[r]) piece.store(x[r], to[r]);
+      if (!is_written[r]) continue;
+      piece.store(x[r], loop.data[2] + piece.offset[r][2] + targets.place(index[r]) * bytes);
     }
   });
 }
@@ -825,81 +891,41 @@ struct Source : Operand {
   Array cast_;
 };
 
-// An assignment by indices: they find the places, which claim slots, the last ones first, and, once
-// all have, write. Operands are the indices, their positions, what is written, and the target.
-template <int E>
-__device__ __forceinline__ void claim_places(const Loop& loop, i64 n, const Owners& owners,
-                                             u64 operation, u32* met) {
-  const u32 step = gridDim.x * (block_threads * E);
-  for (u32 begin = (gridDim.x - 1 - blockIdx.x) * (block_threads * E) + threadIdx.x;
-       begin < loop.count; begin += step) {
-    const Places<2, E> place(loop, begin);
-    i64 to[E];
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      to[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
-    }
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      to[e] = normalised(to[e], loop.dtype[0], n);
-      if (to[e] < 0) {
-        note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
-        refused = operation;
-      }
-      if (owners.kind == Owners::Slots::none) continue;
-      owners.claim(to[e], reinterpret_cast<i64>(loop.data[1]) + place.offset[e][1],
-                   place.exists[e] && to[e] >= 0);
-    }
-  }
-}
-template <class M, int E>
-__device__ __forceinline__ void write_places(const Loop& loop, i64 n, i64 stride,
-                                             const Owners& owners, u64 operation) {
-  if (refused == operation) return;
-  const bool one_value = loop.access[2] == Access::value;
-  over_elements<E>(loop, [&](u32 begin) {
-    const Places<4, E> place(loop, begin);
-    i64 to[E];
-    M x[E];
-    bool is_written[E];
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      to[e] = index_at(loop.data[0] + place.offset[e][0], loop.dtype[0]);
-      is_written[e] = place.exists[e] &&
-                      owners.writes(reinterpret_cast<i64>(loop.data[1]) + place.offset[e][1]);
-      x[e] = *reinterpret_cast<const M*>(one_value ? reinterpret_cast<const char*>(loop.value[2])
-                                                   : loop.data[2] + place.offset[e][2]);
-    }
-#pragma unroll
-    for (int e = 0; e < E; ++e) {
-      if (!is_written[e]) continue;
-      const i64 at = normalised(to[e], loop.dtype[0], n) * stride;
-      store_item<M>(loop.data[3] + place.offset[e][3] + at * i64(sizeof(M)), x[e]);
-    }
-  });
-}
-template <int E>
-__global__ void __launch_bounds__(block_threads)
-    claim_at(const __grid_constant__ Loop loop, i64 n, Owners owners, u64 operation, u32* met) {
-  wait_for_earlier();
-  claim_places<E>(loop, n, owners, operation, met);
-}
-template <class M>
-__global__ void __launch_bounds__(block_threads)
-    write_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation) {
-  wait_for_earlier();
-  write_places<M, each>(loop, n, stride, owners, operation);
-}
-// Both, where all blocks are at work at the same time.
+// An assignment by few indices: they find the places, which claim slots, the last ones first, and,
+// once all have, write, where all blocks are at work at the same time. Operands are the indices,
+// their positions, what is written, and the target.
 constexpr int joint_blocks = 2;  // of a multiprocessor
 template <class M>
 __global__ void __launch_bounds__(block_threads, joint_blocks)
     scatter_at(const __grid_constant__ Loop loop, i64 n, i64 stride, Owners owners, u64 operation,
                u32* met) {
   wait_for_earlier();
-  claim_places<1>(loop, n, owners, operation, met);
+  const auto index_of = [&](i64 offset) {
+    return normalised(index_at(loop.data[0] + offset, loop.dtype[0]), loop.dtype[0], n);
+  };
+  const u32 step = gridDim.x * block_threads;
+  for (u32 i = (gridDim.x - 1 - blockIdx.x) * block_threads + threadIdx.x; i < loop.count;
+       i += step) {
+    const Places<2, 1> place(loop, i);
+    const i64 index = index_of(place.offset[0][0]);
+    if (index < 0) {
+      note_bad(loop.data[0] + place.offset[0][0], loop.dtype[0], n, operation, met);
+      refused = operation;
+    }
+    if (owners.kind == Owners::Slots::none) continue;
+    owners.claim(index, reinterpret_cast<i64>(loop.data[1]) + place.offset[0][1], index >= 0);
+  }
   gridDim.x == 1 ? __syncthreads() : cooperative_groups::this_grid().sync();
-  write_places<M, 1>(loop, n, stride, owners, operation);
+  if (refused == operation) return;
+  over_elements<1>(loop, [&](u32 i) {
+    const Places<4, 1> place(loop, i);
+    const i64 index = index_of(place.offset[0][0]);
+    const M x = *reinterpret_cast<const M*>(loop.access[2] == Access::value
+                                                ? reinterpret_cast<const char*>(loop.value[2])
+                                                : loop.data[2] + place.offset[0][2]);
+    if (!owners.writes(reinterpret_cast<i64>(loop.data[1]) + place.offset[0][1])) return;
+    store_item<M>(loop.data[3] + place.offset[0][3] + index * stride * i64(sizeof(M)), x);
+  });
 }
 
 // What is written to few places for each index: claims say it themselves where it is small, behind
@@ -1012,36 +1038,40 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-// `in` is a host scalar or has the dimensions of the offsets and then out's.
-void put(const Operand& in, const Operand& offsets, const OffsetRange& range, const Operand& out,
-         u64 operation, const Owners& owners) {
-  Dims shape = offsets.layout->shape, offset_strides = offsets.layout->strides;
+// `in` is a host scalar or has the dimensions of the indices or offsets, which are in one piece,
+// and then out's; what they mean lies multiples of `apart` elements from out.
+void put(const Operand& in, const Operand& places, const Targets& targets, std::int64_t apart,
+         const Operand& out, u64 operation, const Owners& owners) {
+  Dims shape = places.layout->shape;
   const int index_ndim = shape.size();
   for (const std::int64_t s : out.layout->shape) shape.push_back(s);
   const int ndim = shape.size();
   const Source source(in, shape, out.dtype);
-  offset_strides.resize(ndim);
+  const Dims place_strides = leading(places, ndim);
   Dims out_strides(ndim);
   for (int d = index_ndim; d < ndim; ++d) out_strides[d] = out.layout->strides[d - index_ndim];
-  const Dims* strides[3] = {&offset_strides, source.strides(), &out_strides};
+  const Dims* strides[3] = {&place_strides, source.strides(), &out_strides};
   const Plan plan = make_plan(shape, strides, 3);
-  const std::int64_t step = std::gcd(range.lowest, range.step);
-  const int lanes = source.host_scalar ? 1 : lanes_of(plan, source, out, step);
-  const i64 bytes = itemsize(out.dtype);
+  const int lanes = lanes_of(plan, source, out, apart), size = itemsize(out.dtype);
+  const i64 bytes = targets.stride * size;
   Operand from = source, to = out;
-  from.dtype = to.dtype = pack_dtype(static_cast<int>(bytes) * lanes);
-  const Operand* const all[] = {&offsets, &from, &to};
-  const auto* const places = reinterpret_cast<const i64*>(offsets.data);
+  Element repeated;
+  if (source.host_scalar) {
+    for (int l = 0; l < lanes; ++l) std::memcpy(repeated.bytes + l * size, source.data, size);
+    from.data = reinterpret_cast<char*>(repeated.bytes);
+  }
+  from.dtype = to.dtype = pack_dtype(size * lanes);
+  const Operand* const all[] = {&places, &from, &to};
   dispatch_item(itemsize(to.dtype), [&](auto item) {
     using M = decltype(item);
     const Plan cut = in_lanes(plan, lanes);
-    if (!source.host_scalar && has_rows<M>(cut, from) && is_aligned_to(to.data, alignof(M))) {
+    if (has_rows<M>(cut, from) && is_aligned_to(to.data, alignof(M))) {
       const void* const kernels[] = {reinterpret_cast<const void*>(&scatter_rows<M, 1>),
                                      reinterpret_cast<const void*>(&scatter_rows<M, 2>),
                                      reinterpret_cast<const void*>(&scatter_rows<M, each>)};
-      return launch_over_rows<M>(kernels, cut, all, "scatter", places, bytes, operation, owners);
+      return launch_over_rows<M>(kernels, cut, all, "scatter", targets, bytes, operation, owners);
     }
-    launch_over(reinterpret_cast<const void*>(&scatter_items<M>), cut, all, "scatter", places,
+    launch_over(reinterpret_cast<const void*>(&scatter_items<M>), cut, all, "scatter", targets,
                 bytes, operation, owners);
   });
 }
@@ -1161,10 +1191,11 @@ __device__ __forceinline__ u32 count_bucket(u32* counts, u32 bucket, int lane) {
 // Brings a tile of positions into the order of their buckets, each of which begins where `starts`
 // says. An item is the place within its bucket and the position within its tile. Beside it goes
 // what is written. Indices out of bounds are noted where there is memory for `met`.
-template <class M, class Buckets>
+template <class Buckets>
 __global__ void __launch_bounds__(Buckets::fill_threads)
     fill_buckets(const char* index, DType dtype, int index_bytes, u32 count, i64 n, Buckets buckets,
-                 const M* in, u32* items, M* moved, u16* starts, u64 operation, u32* met) {
+                 const char* in, int item_bytes, u32* items, char* moved, u16* starts,
+                 u64 operation, u32* met) {
   wait_for_earlier();
   let_next_begin();  // what writes clears its slots meanwhile
   constexpr int threads = Buckets::fill_threads, warps = threads / warp_size;
@@ -1272,23 +1303,30 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
         buckets.within(place[e]) << Buckets::tile_bits | (e * threads + threadIdx.x);
   }
   __syncthreads();
-  for (u32 begin = threadIdx.x; begin < total; begin += loads * threads) {
-    u32 item[loads];
-    M x[loads];
+  const auto write = [&](auto tag) {
+    using M = decltype(tag);
+    constexpr bool moves = Buckets::move(sizeof(M));
+    for (u32 begin = threadIdx.x; begin < total; begin += loads * threads) {
+      u32 item[loads];
+      M x[loads];
 #pragma unroll
-    for (int l = 0; l < loads; ++l) item[l] = staged[min(begin + l * threads, total - 1)];
-    if constexpr (Buckets::move(sizeof(M))) {
+      for (int l = 0; l < loads; ++l) item[l] = staged[min(begin + l * threads, total - 1)];
+      if constexpr (moves) {
 #pragma unroll
-      for (int l = 0; l < loads; ++l) x[l] = in[first + (item[l] & (Buckets::tile - 1))];
+        for (int l = 0; l < loads; ++l) {
+          x[l] = reinterpret_cast<const M*>(in)[first + (item[l] & (Buckets::tile - 1))];
+        }
+      }
+#pragma unroll
+      for (int l = 0; l < loads; ++l) {
+        const u32 to = begin + l * threads;
+        if (to >= total) break;
+        items[first + to] = item[l];
+        if constexpr (moves) reinterpret_cast<M*>(moved)[first + to] = x[l];
+      }
     }
-#pragma unroll
-    for (int l = 0; l < loads; ++l) {
-      const u32 to = begin + l * threads;
-      if (to >= total) break;
-      items[first + to] = item[l];
-      if constexpr (Buckets::move(sizeof(M))) moved[first + to] = x[l];
-    }
-  }
+  };
+  dispatch_item(item_bytes, write);
 }
 
 // Writes the places of a bucket, which lie side by side: finds in a first turn over its items the
@@ -1627,24 +1665,25 @@ bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, 
   const Scratch starts(tiles * (buckets.count() + std::size_t{1}) * sizeof(u16));
   const std::lock_guard lock(scatters());
   u64 operation = next_operation();
+  const auto fill = reinterpret_cast<const void*>(&fill_buckets<Some>);
+  allow_shared_bytes(fill, fill_bytes, "scatter");
   dispatch_item(itemsize(out.dtype), [&](auto item) {
     using M = decltype(item);
-    const M* values = reinterpret_cast<const M*>(from);
+    const char* values = from;
     std::optional<Scratch> moved;
     if (Some::move(sizeof(M))) moved.emplace(items * sizeof(M));
-    const auto fill = reinterpret_cast<const void*>(&fill_buckets<M, Some>);
     const auto write = reinterpret_cast<const void*>(&write_buckets<M, Some>);
-    allow_shared_bytes(fill, fill_bytes, "scatter");
     allow_shared_bytes(write, write_bytes, "scatter");
     const char* index_data = places.data;
     DType dtype = places.dtype;
-    int index_bytes = itemsize(dtype);
+    int index_bytes = itemsize(dtype), size = sizeof(M);
     auto indices = static_cast<u32>(count);
     u32* items_at = order.as<u32>();
-    M* moved_to = moved ? moved->as<M>() : nullptr;
+    char* moved_to = moved ? moved->as<char>() : nullptr;
     u16* starts_at = starts.as<u16>();
-    void* filling[] = {&index_data, &dtype,    &index_bytes, &indices,   &places_of, &buckets,
-                       &values,     &items_at, &moved_to,    &starts_at, &operation, &met};
+    void* filling[] = {&index_data, &dtype,     &index_bytes, &indices,  &places_of,
+                       &buckets,    &values,    &size,        &items_at, &moved_to,
+                       &starts_at,  &operation, &met};
     launch(fill, tiles, filling, fill_bytes, "scatter", Some::fill_threads);
     if (moved) values = moved_to;
     char* to = out.data;
@@ -1711,22 +1750,22 @@ bool put_sorted(const Operand& in, const Operand& index, std::int64_t n, std::in
 // written in their order, whole sectors of memory where rows are short, and those of rows that are
 // written over are not read. On an H200 that takes 0.5 to 0.75 of the time of rows that go where
 // they are to.
-bool put_rows(const Operand& in, const Operand& offsets, const OffsetRange& range,
-              const Operand& out) {
-  const std::int64_t count = offsets.layout->size;
+bool put_rows(const Operand& in, const Operand& positions, const Targets& targets,
+              const OffsetRange& range, const Operand& out) {
+  const std::int64_t count = positions.layout->size;
   const std::int64_t places = (range.highest - range.lowest) / range.step + 1;
   if (in.host_scalar || range.any_order || out.layout->ndim() == 0 || count == 1 ||
       places > 2 * count || places > most_counted || !has_aligned_elements(out)) {
     return false;
   }
-  const int index_ndim = offsets.layout->ndim(), row_ndim = out.layout->ndim();
-  Dims shape = offsets.layout->shape;
+  const int index_ndim = positions.layout->ndim(), row_ndim = out.layout->ndim();
+  Dims shape = positions.layout->shape;
   for (const std::int64_t s : out.layout->shape) shape.push_back(s);
   Source source(in, shape, out.dtype);
   if (index_ndim > 1) source.in_order();
   const std::int64_t apart = source.layout->strides[index_ndim - 1];
   // The places, then a row's dimensions, of their slots, what is picked, and the output.
-  Dims size{places}, strides[3] = {{1}, {0}, {range.step}};
+  Dims size{places}, strides[3] = {{1}, {0}, {range.step * targets.stride}};
   for (int d = 0; d < row_ndim; ++d) {
     size.push_back(out.layout->shape[d]);
     strides[0].push_back(0);
@@ -1746,16 +1785,68 @@ bool put_rows(const Operand& in, const Operand& offsets, const OffsetRange& rang
   owners.lowest = range.lowest;
   owners.step = range.step;
   const u64 operation = next_operation();
-  launch_claims(offsets, owners, operation);
+  launch_claims(targets, count, owners, operation);
   const Layout slot_layout = Layout::contiguous({places});
   Operand by_place;
   by_place.data = reinterpret_cast<char*>(slots);
   by_place.dtype = DType::uint32;
   by_place.layout = &slot_layout;
   Operand to = out;
-  to.data += range.lowest * itemsize(out.dtype);
+  to.data += range.lowest * targets.stride * itemsize(out.dtype);
   launch_picks(plan, by_place, source, to, apart, "scatter", ByClaim{left, operation},
                [](const Plan& packs, int) { return packs; });
+  return true;
+}
+
+// An assignment by indices or offsets that are in one piece; of the range that they are in.
+void put_all(const Operand& in, const Operand& positions, const Targets& targets,
+             const OffsetRange& range, const Operand& out) {
+  if (put_rows(in, positions, targets, range, out)) return;
+  const std::int64_t n = positions.layout->size;
+  const std::lock_guard lock(scatters());
+  const Claims claims(n, range);
+  const u64 operation = next_operation();
+  launch_claims(targets, n, claims.owners, operation);
+  put(in, positions, targets, std::gcd(range.lowest, range.step) * targets.stride, out, operation,
+      claims.owners);
+}
+
+// An assignment of single elements by few indices, or by many where there is a faster way than by
+// claims and then writing.
+bool put_elements(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                  const Operand& out) {
+  const std::int64_t count = index.layout->size;
+  if (put_in_order(in, index, n, stride, out, true) ||
+      put_in_buckets(in, index, n, stride, out, bad_index_met()) ||
+      put_in_order(in, index, n, stride, out, false) || put_sorted(in, index, n, stride, out)) {
+    return true;
+  }
+  if (!are_few(count)) return false;
+  const Indexed indexed(index);
+  const Source source(in, index.layout->shape, out.dtype);
+  const Plan plan = indexed.plan(source.strides());
+  const Operand* const all[] = {&indexed.places, &indexed.position, &source, &out};
+  const std::lock_guard lock(scatters());
+  const Claims claims(count, {0, n - 1, 1, in.host_scalar});
+  Owners owners = claims.owners;
+  u64 operation = next_operation();
+  u32* met = bad_index_met();
+  cudaError_t status = cudaSuccess;
+  dispatch_item(itemsize(out.dtype), [&](auto item) {
+    with_loops(plan, all, [&](Loop& loop) {
+      void* arguments[] = {&loop, &n, &stride, &owners, &operation, &met};
+      const auto kernel = reinterpret_cast<const void*>(&scatter_at<decltype(item)>);
+      const unsigned blocks = grid_for(loop.count, block_threads);
+      if (blocks == 1) return launch(kernel, blocks, arguments, 0, "scatter");
+      status = cudaLaunchCooperativeKernel(kernel, blocks, block_threads, arguments, 0, stream());
+    });
+  });
+  // Not every device has such launches, nor room for them beside other processes.
+  if (status == cudaErrorNotSupported || status == cudaErrorCooperativeLaunchTooLarge) {
+    cudaGetLastError();
+    return false;
+  }
+  check(status, "scatter");
   return true;
 }
 
@@ -1773,58 +1864,31 @@ void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range
   }
   Array packed;
   const Operand places = in_one_piece(offsets, packed);
-  if (put_rows(in, places, range, out)) return;
-  const std::lock_guard lock(scatters());
-  const Claims claims(n, range);
-  const u64 operation = next_operation();
-  launch_claims(places, claims.owners, operation);
-  put(in, places, range, out, operation, claims.owners);
+  put_all(in, places, Targets(places), range, out);
 }
 
 void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                      const Operand& out) {
   const std::int64_t count = index.layout->size;
-  if (count == 0 || put_in_order(in, index, n, stride, out, true) ||
-      put_in_buckets(in, index, n, stride, out, bad_index_met()) ||
-      put_in_order(in, index, n, stride, out, false) || put_sorted(in, index, n, stride, out)) {
-    return;
+  if (count == 0) return;
+  if (out.layout->size == 0 || n == 0) return check_bounds(index, n);
+  if (out.layout->size == 1) {
+    // A slab of one element is an element.
+    const Layout one;
+    Layout elements;
+    Operand from = in, to = out;
+    to.layout = &one;
+    if (!in.host_scalar) {
+      elements = *in.layout;
+      elements.shape.resize(index.layout->ndim());
+      elements.strides.resize(index.layout->ndim());
+      from.layout = &elements;
+    }
+    if (put_elements(from, index, n, stride, to)) return;
   }
-  const Indexed indexed(index);
-  const Source source(in, index.layout->shape, out.dtype);
-  const Plan plan = indexed.plan(source.strides());
-  const Operand* const all[] = {&indexed.places, &indexed.position, &source, &out};
-  const std::lock_guard lock(scatters());
-  const Claims claims(count, {0, n - 1, 1, in.host_scalar});
-  Owners owners = claims.owners;
-  u64 operation = next_operation();
-  u32* met = bad_index_met();
-  dispatch_item(itemsize(out.dtype), [&](auto item) {
-    using M = decltype(item);
-    if (are_few(count)) {
-      cudaError_t status = cudaSuccess;
-      with_loops(plan, all, [&](Loop& loop) {
-        void* arguments[] = {&loop, &n, &stride, &owners, &operation, &met};
-        const auto kernel = reinterpret_cast<const void*>(&scatter_at<M>);
-        const unsigned blocks = grid_for(loop.count, block_threads);
-        if (blocks == 1) return launch(kernel, blocks, arguments, 0, "scatter");
-        status = cudaLaunchCooperativeKernel(kernel, blocks, block_threads, arguments, 0, stream());
-      });
-      // Not every device has such launches, nor room for them beside other processes.
-      if (status != cudaErrorNotSupported && status != cudaErrorCooperativeLaunchTooLarge) {
-        return check(status, "scatter");
-      }
-      cudaGetLastError();
-    }
-    if (in.host_scalar) {
-      launch_over(reinterpret_cast<const void*>(&claim_at<each>), plan, all, "scatter", n, owners,
-                  operation, met);
-    } else {
-      launch_over<1>(reinterpret_cast<const void*>(&claim_at<1>), plan, all, "scatter", n, owners,
-                     operation, met);
-    }
-    launch_over(reinterpret_cast<const void*>(&write_at<M>), plan, all, "scatter", n, stride,
-                owners, operation);
-  });
+  Array packed;
+  const Operand places = in_one_piece(index, packed);
+  put_all(in, places, Targets(places, n, stride), {0, n - 1, 1, in.host_scalar}, out);
 }
 
 // ---- what is not zero ---------------------------------------------------------------------------

@@ -11,9 +11,9 @@
 
 namespace arrayx::cuda {
 
-// f(item of the size) for an item size of 1, 2, 4, 8 or 16.
+// f(item of the size) for an item size of 1, 2, 4, 8 or 16; on the device, too.
 template <class F>
-auto dispatch_item(int itemsize, F&& f) {
+constexpr auto dispatch_item(int itemsize, F&& f) {
   switch (itemsize) {
     case 1:
       return f(u8{});

@@ -362,6 +362,57 @@ def test_many_rows_are_assigned_and_the_last_of_equal_ones_stays(dtype, width):
             same(x, expected)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+def test_rows_of_any_layout_are_assigned_by_one_index_array(dtype):
+    draw = Draw(len(dtype))
+    for _ in range(60):
+        shape = draw.choice([(40, 3), (9, 30, 4), (5, 70, 33), (300, 16), (50,), (2000, 2)])
+        a = draw.array(shape, dtype)
+        axis = draw.randrange(a.ndim)
+        n = a.shape[axis]
+        count = draw.choice([(), (1,), (7,), (n,), (3, 5), (n // 2, 2), (3 * n,)])
+        index_dtype = draw.choice(INDEX_DTYPES)
+        low = 0 if index_dtype.startswith("u") else -min(n, 128)
+        index = draw.layout(draw.numpy.integers(low, min(n, 128), count).astype(index_dtype))
+        key = (*(draw.choice([slice(None), 0, slice(None, None, -1)]) for _ in range(axis)), index)
+        picked = a[key].shape
+        value = draw.array(draw.choice([picked, draw.broadcastable(picked)]), dtype)
+        for v in (value, draw.values((), dtype)):
+            x = ours(a.copy(order="K"))
+            x[our_key(key)] = ours(v)
+            same(x, assigned(a, key, v))
+        # Nothing is written where any index is wrong, …
+        if index.size == 0 or n > 100:
+            continue
+        wrong = index.copy()
+        wrong[tuple(draw.randrange(s) for s in wrong.shape)] = 120
+        for v in (value, draw.values((), dtype)):
+            x = ours(a.copy(order="K"))
+            with pytest.raises(IndexError, match="index 120 is out of bounds"):
+                finished(x.__setitem__(our_key((*key[:-1], wrong)), ours(v)))
+            same(x, a)
+
+
+def test_rows_of_no_elements_need_indices_in_bounds():
+    for shape in ((3, 0), (0, 3), (0, 0)):
+        x, rows = xp.zeros(shape), xp.zeros((2, shape[1]))
+        for value in (rows, 1.0):
+            x[xp.zeros(0, dtype=xp.int64)] = 1.0
+            with pytest.raises(IndexError):
+                finished(x.__setitem__(xp.asarray([0, 3]), value))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_rows_are_assigned_by_indices_and_values_of_the_array_itself(dtype):
+    draw = Draw(7)
+    for columns in (1, 3, 16, 64):
+        a = draw.numpy.integers(-900, 900, (900, columns)).astype(dtype)
+        for value in ("[::-1]", "[:, ::-1]", "[3:4]"):
+            x, index = ours(a.copy()), a[:, 0].copy()
+            x[x[:, 0]] = eval(f"x{value}", {"x": x})
+            same(x, assigned(a, (index,), eval(f"a{value}", {"a": a})))
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
 def test_rows_are_assigned_by_pairs_of_indices_and_the_last_stays(dtype):
     draw = Draw(5)

@@ -241,22 +241,44 @@ Array offsets_of(const Selection& s, Device device) {
   return offsets;
 }
 
+// Whether an engine has the loop by the only index array, verb(index, n, stride, &bad); IndexError
+// where it met an index out of bounds.
+template <class Verb>
+bool by_one_index(const Selection& s, Verb&& verb) {
+  const PickedAxis& p = s.picked[0];
+  std::int64_t bad = 0;
+  const Array index = p.index.with(broadcast_to(p.index.layout, s.index_shape));
+  const std::optional<bool> done = verb(index, p.size, p.stride, &bad);
+  if (done && !*done) out_of_bounds(p, bad);
+  return done.has_value();
+}
+
 // out[i…, slab…] = the element of `slabs` at each index tuple.
 void gather_into(const Array& slabs, const Selection& s, const Array& out) {
-  if (s.picked.size() == 1 && !s.picked[0].is_offset) {
-    const PickedAxis& p = s.picked[0];
-    const Array index = p.index.with(broadcast_to(p.index.layout, s.index_shape));
-    std::int64_t bad = 0;
-    const std::optional<bool> done =
-        backend_of(slabs).gather_indexed(slabs, index, p.size, p.stride, out, &bad);
-    if (done && !*done) out_of_bounds(p, bad);
-    if (done) return;
-  }
+  Backend& engine = backend_of(slabs);
+  const auto gather = [&](const Array& index, std::int64_t n, std::int64_t stride, auto* bad) {
+    return engine.gather_indexed(slabs, index, n, stride, out, bad);
+  };
+  if (s.picked.size() == 1 && !s.picked[0].is_offset && by_one_index(s, gather)) return;
   const Array offsets = offsets_of(s, slabs.device());
   // Of an axis without elements no index is right, which an engine may tell later.
   const bool empty = std::any_of(s.picked.begin(), s.picked.end(),
                                  [](const PickedAxis& p) { return p.size == 0; });
-  if (out.size() > 0 && !empty) backend_of(slabs).gather(slabs, offsets, out);
+  if (out.size() > 0 && !empty) engine.gather(slabs, offsets, out);
+}
+
+// The element of `slabs` at each index tuple = in[i…, slab…], or one value. What is written
+// overlaps neither that nor the index arrays.
+void scatter_into(const Operand& in, const Selection& s, const Array& slabs) {
+  Backend& engine = backend_of(slabs);
+  const auto scatter = [&](const Array& index, std::int64_t n, std::int64_t stride, auto* bad) {
+    return engine.scatter_indexed(in, index, n, stride, slabs, bad);
+  };
+  // Of positions the order is known not to matter.
+  if (s.picked.size() == 1 && !s.picked[0].is_position && by_one_index(s, scatter)) return;
+  const Array offsets = offsets_of(s, slabs.device());
+  if (checked_size(s.shape()) == 0) return;
+  engine.scatter(in, offsets, offset_range(s, in.host_scalar), slabs);
 }
 
 // The selected elements of an array that is not row-major, in its memory order: the index arrays'
@@ -383,6 +405,11 @@ bool assign_where(const Array& x, std::span<const IndexItem> key, const Operand&
   return true;
 }
 
+// `a`, or a copy of it that what is written to x does not change.
+Array apart_from(const Array& x, const Array& a) {
+  return may_overlap(x, a) ? copy(a) : a;
+}
+
 // x[index] = one value, or one for each index, for a one-dimensional x. False when the key or the
 // value is of another kind, or the engine has no such loop.
 bool scattered(const Array& x, std::span<const IndexItem> key, const Element* element,
@@ -391,9 +418,8 @@ bool scattered(const Array& x, std::span<const IndexItem> key, const Element* el
   if (!is_integer(key[0].array.dtype)) return false;
   if (!element && array->shape() != key[0].array.shape()) return false;
   check_same_device(x, key[0].array);
-  const auto apart = [&x](const Array& a) { return may_overlap(x, a) ? copy(a) : a; };
-  const Array index = apart(key[0].array);
-  const Array source = element ? Array() : apart(astype(*array, x.dtype, false));
+  const Array index = apart_from(x, key[0].array);
+  const Array source = element ? Array() : apart_from(x, astype(*array, x.dtype, false));
   std::int64_t bad = 0;
   const std::optional<bool> done =
       backend_of(x).scatter_indexed(element ? Operand(*element) : Operand(source), index, x.size(),
@@ -436,22 +462,17 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   if (one_value && assign_where(x, key, element)) return;
   if (scattered(x, key, one_value ? &element : nullptr, array)) return;
 
-  const Selection s = select(x, key);
+  Selection s = select(x, key);
   if (!s.has_arrays) {
     const Array target = x.with(s.slab);
     if (scalar) return fill(target, element);
     return assign(target, fitted(*array, s.slab.shape));
   }
-  const Dims shape = s.shape();
-  Array source;
-  if (!one_value) source = fitted(astype(*array, x.dtype, false), shape);
-  const Array offsets = offsets_of(s, x.device());
-  if (checked_size(shape) == 0) return;
-  const OffsetRange range = offset_range(s, one_value);
-  if (one_value) return backend_of(x).scatter(element, offsets, range, x.with(s.slab));
-  if (may_overlap(x, source)) source = copy(source);
+  for (PickedAxis& p : s.picked) p.index = apart_from(x, p.index);
+  if (one_value) return scatter_into(element, s, x.with(s.slab));
+  Array source = apart_from(x, fitted(astype(*array, x.dtype, false), s.shape()));
   source = source.with(index_first(source.layout, s.index_shape.size(), s.place));
-  backend_of(x).scatter(source, offsets, range, x.with(s.slab));
+  scatter_into(source, s, x.with(s.slab));
 }
 
 Array take(const Array& x, const Array& indices, std::optional<std::int64_t> axis) {
