@@ -616,7 +616,7 @@ void run_copy(const ElementwiseKernels& kernels, const Operand& in, const Operan
   run_loop(kernels, plan, loop, "copy");
 }
 
-// Of one dtype.
+// Of one dtype, or of bits that stay as they are.
 void copy_items(const Operand& in, const Operand& out) {
   const int size = itemsize(out.dtype);
   const std::int64_t bytes = out.layout->size * size;
@@ -644,6 +644,12 @@ void copy_items(const Operand& in, const Operand& out) {
   run_copy(kernels().copy[static_cast<int>(to.dtype)], from, to);
 }
 
+// Whether a cast leaves bits as they are: of integers, which wrap around, of bool, and of itself.
+bool has_same_bits(DType from, DType to) {
+  return from == to || ((is_integer(from) || from == DType::bool_) && is_integer(to) &&
+                        itemsize(from) == itemsize(to));
+}
+
 bool is_transposed(const Operand& in, const Operand& out) {
   const Operand* all[] = {&in, &out};
   return plan_of(all, 2).kind == LoopKind::transposed;
@@ -660,7 +666,7 @@ void copy(const Operand& in, const Operand& out) {
     e = converted_element(e, out.dtype);
     return copy_items(e, out);
   }
-  if (in.dtype == out.dtype) return copy_items(in, out);
+  if (has_same_bits(in.dtype, out.dtype)) return copy_items(in, out);
   if (!has_aligned_elements(out)) {
     const Array aligned = scratch_array(out.dtype, out.layout->shape);
     copy(in, aligned);

@@ -29,6 +29,11 @@ Array copied(const Operand& in, DType dtype, const Operand& out) {
 
 void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Operand& out) {
   if (out.layout->size == 0) return;
+  // a > b is b < a.
+  if (op == Op::greater || op == Op::greater_equal) {
+    const Operand reversed[] = {inputs[1], inputs[0]};
+    return elementwise(op == Op::greater ? Op::less : Op::less_equal, compute, reversed, out);
+  }
   const ElementwiseKernels& k = kernels_of(op, compute);
   const DType result = result_dtype(op, compute);
   if (!has_aligned_elements(out) || (out.dtype != result && !is_given(result, out.dtype))) {

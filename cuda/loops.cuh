@@ -304,11 +304,11 @@ __device__ __forceinline__ void load_converted(const char* p, const i64 (&offset
 #pragma unroll
   for (int i = 0; i < N; ++i) x[i] = found.v[i];
 }
-template <class T, bool All>
+template <class T>
 __device__ __noinline__ void store_converted(char* p, DType dtype, memory_t<T> x) {
   switch_dtype(dtype, [&](auto tag) {
     using To = decltype(tag);
-    if constexpr (All || gives<T, To>) {
+    if constexpr (gives<T, To>) {
       *reinterpret_cast<memory_t<To>*>(p) = converted<To, T>(x);
     }
   });

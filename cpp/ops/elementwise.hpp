@@ -514,6 +514,43 @@ struct bool_form<BitwiseInvert> {
   using type = LogicalNot;
 };
 
+// What comes out the same, bit for bit, whether integers have a sign.
+template <class F>
+inline constexpr bool ignores_signs =
+    is_one_of<F, Add, BitwiseAnd, BitwiseInvert, BitwiseLeftShift, BitwiseOr, BitwiseXor, Conj,
+              Equal, IsFinite, IsInf, IsNan, Multiply, Negative, NotEqual, Square, Subtract>;
+// The type as which an operation may read T, so that several share what is compiled.
+template <class F, class T>
+constexpr auto read_as() {
+  if constexpr (same_type_v<F, Where>) {
+    return bits_of_t<T>();
+  } else if constexpr (ignores_signs<F>) {
+    return without_sign_t<T>();
+  } else {
+    return T();
+  }
+}
+// The function object that does on T what F does: those that leave integers as they are are one.
+template <class F, class T>
+struct same_function {
+  using type = F;
+};
+template <class F, class T>
+  requires is_one_of<F, Ceil, Floor, Round, Trunc> && (!is_float_v<T> && !is_complex_v<T>)
+struct same_function<F, T> {
+  using type = Conj;
+};
+template <class T>
+  requires same_type_v<T, typename ints_of_width<sizeof(T)>::u>
+struct same_function<Abs, T> {
+  using type = Conj;
+};
+template <class T>
+  requires(!is_float_v<T> && !is_complex_v<T>)
+struct same_function<IsInf, T> {
+  using type = IsNan;
+};
+
 // Bytes of the widest lane in which an operation on (parts of type) T works: an engine that takes
 // as many lanes as fill a register of these needs no more than one register for each value.
 template <class F, class T>

@@ -45,31 +45,6 @@ struct ints_of_width<8> {
   using u = u64;
 };
 
-// Signed integers as unsigned ones of the same bits, anything else as it is: for what comes out the
-// same, which is compiled once.
-template <class T>
-struct without_sign {
-  using type = T;
-};
-template <>
-struct without_sign<i8> {
-  using type = u8;
-};
-template <>
-struct without_sign<i16> {
-  using type = u16;
-};
-template <>
-struct without_sign<i32> {
-  using type = u32;
-};
-template <>
-struct without_sign<i64> {
-  using type = u64;
-};
-template <class T>
-using without_sign_t = typename without_sign<T>::type;
-
 // The primary template describes scalars: one lane, whose element type is itself.
 template <class V>
 struct lane_traits {
@@ -111,6 +86,35 @@ template <class A, class B>
 inline constexpr bool same_type_v = false;
 template <class A>
 inline constexpr bool same_type_v<A, A> = true;
+template <class F, class... Others>
+inline constexpr bool is_one_of = (same_type_v<F, Others> || ...);
+
+// Signed integers as unsigned ones of the same bits, anything else as it is: for what comes out the
+// same, which is compiled once.
+template <class T>
+struct without_sign {
+  using type = T;
+};
+template <class T>
+  requires same_type_v<T, typename ints_of_width<sizeof(T)>::s>
+struct without_sign<T> {
+  using type = typename ints_of_width<sizeof(T)>::u;
+};
+template <class T>
+using without_sign_t = typename without_sign<T>::type;
+
+// Integers of the same bits as T, where there are any as wide: for what only moves or chooses.
+template <class T>
+struct bits_of {
+  using type = T;
+};
+template <class T>
+  requires(sizeof(T) <= 8)
+struct bits_of<T> {
+  using type = typename ints_of_width<sizeof(T)>::u;
+};
+template <class T>
+using bits_of_t = typename bits_of<T>::type;
 
 // Limits of T without <limits>.
 template <class T>

@@ -30,7 +30,8 @@ __device__ __forceinline__ u32 least_by_word(u32 a, u32 b) {
 }
 
 // F on Arity operands, the first of type First, the others of type Rest; its result is of type R.
-// Heavy: more than a few instructions, so that one copy of it is enough. Converts: from any dtype.
+// Heavy: more than a few instructions, so that one copy of it is enough. Converts: single elements,
+// from any dtype; then the output is of type R.
 template <class F, int Arity, class First, class Rest, class R, bool Heavy, bool Converts = false>
 struct Operation {
   using function = F;
@@ -63,8 +64,7 @@ struct Operation {
   // Sums and extremes of bytes or of pairs of bytes by words: on an H200 clip of 64Mi int16, whose
   // elements would spill one by one, takes 0.41 of the time so, of uint8 0.68.
   static constexpr bool has_words =
-      widest <= 2 && (ops::same_type_v<F, ops::Add> || ops::same_type_v<F, ops::Maximum> ||
-                      ops::same_type_v<F, ops::Minimum> || ops::same_type_v<F, ops::Clip>);
+      widest <= 2 && ops::is_one_of<F, ops::Add, ops::Maximum, ops::Minimum, ops::Clip>;
   static __device__ __forceinline__ u32 apply_word(u32 a, u32 b, u32 c) {
     if constexpr (ops::same_type_v<F, ops::Add>) {
       // The tops take no part in carrying.
@@ -133,12 +133,10 @@ inline constexpr int least_resident_packs =
 // Those of four bytes read a pack ahead, too: that threads begin costs more than it costs others to
 // load or to compute. Not these, whose registers leave room for fewer threads then: on an H100 they
 // took 2 to 11 % longer so, and the others 2 to 12 % less.
-template <class F, class... Others>
-inline constexpr bool is_one_of = (ops::same_type_v<F, Others> || ...);
 template <class O>
 inline constexpr bool takes_turns = has_small_blocks<O> && unrolled<O> > 1 &&
-                                    !is_one_of<typename O::function, ops::Cos, ops::Sin, ops::Cosh,
-                                               ops::Sinh, ops::Tanh, ops::Expm1>;
+                                    !ops::is_one_of<typename O::function, ops::Cos, ops::Sin,
+                                                    ops::Cosh, ops::Sinh, ops::Tanh, ops::Expm1>;
 
 // ---- packs --------------------------------------------------------------------------------------
 
@@ -464,13 +462,13 @@ __device__ __forceinline__ void load_elements(const Loop& loop, int k, const i32
   load_converted<T, All>(loop.data[k], places, loop.dtype[k], x);
 }
 
-template <class T, bool All>
+template <class T, bool Converts>
 __device__ __forceinline__ void store_element(const Loop& loop, int k, i32 offset, memory_t<T> x) {
   char* const p = loop.data[k] + offset;
-  if (loop.access[k] == Access::direct) {
+  if (!Converts || loop.access[k] == Access::direct) {
     *reinterpret_cast<memory_t<T>*>(p) = x;
   } else {
-    store_converted<T, All>(p, loop.dtype[k], x);
+    store_converted<T>(p, loop.dtype[k], x);
   }
 }
 
@@ -503,7 +501,7 @@ __global__ void __launch_bounds__(block_threads, least_resident<O>)
     for (int e = 0; e < E; ++e) {
       const auto r = O::apply(a[e], b[0][e], b[O::rests - 1][e]);
       if (begin + e * block_threads < loop.count) {
-        store_element<typename O::result, O::converts>(loop, K - 1, offset[e][K - 1], r);
+        store_element<typename O::result, !O::converts>(loop, K - 1, offset[e][K - 1], r);
       }
     }
   }
@@ -908,22 +906,22 @@ inline constexpr bool has_rows =
 template <class O>
 inline constexpr bool joins_rows = !O::heavy && O::lanes >= 8;
 
-// `Packed` is what the packs kernel runs: O, or the same on unsigned integers.
-template <class O, class Packed = O>
+// Strided runs single elements, which are converted on the way; O all others.
+template <class O, class Strided = O>
 ElementwiseKernels kernels_of() {
   using A = memory_t<typename O::first>;
   using B = memory_t<typename O::rest>;
   ElementwiseKernels k;
-  k.packs = reinterpret_cast<const void*>(&packs<Packed>);
-  if constexpr (has_rows<O>) k.rows = reinterpret_cast<const void*>(&rows<Packed>);
-  k.most_step = most_step<Packed>;
-  if constexpr (joins_rows<O>) k.joined_rows = reinterpret_cast<const void*>(&joined_rows<Packed>);
-  k.strided = reinterpret_cast<const void*>(&strided<O>);
+  k.packs = reinterpret_cast<const void*>(&packs<O>);
+  if constexpr (has_rows<O>) k.rows = reinterpret_cast<const void*>(&rows<O>);
+  k.most_step = most_step<O>;
+  if constexpr (joins_rows<O>) k.joined_rows = reinterpret_cast<const void*>(&joined_rows<O>);
+  k.strided = reinterpret_cast<const void*>(&strided<Strided>);
   k.tiles = reinterpret_cast<const void*>(&tiles<O>);
   if constexpr (has_pack_tiles<O>) {
-    k.pack_tiles = reinterpret_cast<const void*>(&pack_tiles<Packed>);
-    if constexpr (has_sector_tiles<Packed>) {
-      k.sector_tiles = reinterpret_cast<const void*>(&pack_tiles<Packed, true>);
+    k.pack_tiles = reinterpret_cast<const void*>(&pack_tiles<O>);
+    if constexpr (has_sector_tiles<O>) {
+      k.sector_tiles = reinterpret_cast<const void*>(&pack_tiles<O, true>);
     }
     k.pack_tile_granules = tile_granules<O::widest>;
     k.pack_tile_packs = tile_packs<O::widest>;
@@ -957,17 +955,6 @@ inline constexpr bool is_heavy<ops::Abs, Complex<T>> = true;
 template <class T>
 inline constexpr bool is_heavy<ops::Sign, Complex<T>> = true;
 
-// Whether signed and unsigned integers give the same bits.
-template <class F>
-inline constexpr bool is_sign_free =
-    ops::same_type_v<F, ops::Add> || ops::same_type_v<F, ops::Subtract> ||
-    ops::same_type_v<F, ops::Multiply> || ops::same_type_v<F, ops::Negative> ||
-    ops::same_type_v<F, ops::Square> || ops::same_type_v<F, ops::Equal> ||
-    ops::same_type_v<F, ops::NotEqual> || ops::same_type_v<F, ops::BitwiseAnd> ||
-    ops::same_type_v<F, ops::BitwiseOr> || ops::same_type_v<F, ops::BitwiseXor> ||
-    ops::same_type_v<F, ops::BitwiseInvert> || ops::same_type_v<F, ops::BitwiseLeftShift> ||
-    ops::same_type_v<F, ops::Where>;
-
 template <class F, class T, int Arity, bool Math>
 struct operation_of {
   using M = memory_t<T>;
@@ -1000,14 +987,31 @@ struct operation_of {
       Operation<F, Arity, first, T, decltype(result()), (Math && !light) || is_heavy<F, T>>;
 };
 
-template <class F, class T, int Arity, bool Math>
-ElementwiseKernels kernels_for() {
-  using O = typename operation_of<F, T, Arity, Math>::type;
-  if constexpr (is_sign_free<F> && std::is_integral_v<T> && std::is_signed_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return kernels_of<O, typename operation_of<F, U, Arity, Math>::type>();
+// What single elements are read as, of integers that an operation reads by their bits: signed ones
+// take all that unsigned ones take.
+template <class F, class T>
+constexpr auto converted_as() {
+  if constexpr (std::is_integral_v<memory_t<T>>) {
+    using Signed = std::make_signed_t<memory_t<T>>;
+    using Read = decltype(ops::read_as<F, Signed>());
+    return std::conditional_t<ops::same_type_v<Read, Signed>, T, Signed>();
   } else {
-    return kernels_of<O>();
+    return T();
+  }
+}
+
+// None where the kernels of another operation are used, see cuda/elementwise.cu. Bytes of bool are
+// read as those of uint8.
+template <class Form, class T, int Arity, bool Math>
+ElementwiseKernels kernels_for() {
+  if constexpr (ops::is_one_of<Form, ops::Greater, ops::GreaterEqual>) {
+    return {};
+  } else {
+    using F = typename ops::same_function<Form, T>::type;
+    using Bits = decltype(ops::read_as<F, memory_t<T>>());
+    using Converted = decltype(converted_as<F, T>());
+    return kernels_of<typename operation_of<F, Bits, Arity, Math>::type,
+                      typename operation_of<F, Converted, Arity, Math>::type>();
   }
 }
 

@@ -595,33 +595,14 @@ template <class F, class Part, int Arity>
 inline constexpr bool takes_halves =
     Arity > 1 && !widens<F, Part> && Vec<Part, vector_lanes<F, Part>>::has_halves;
 
-// What comes out the same, bit for bit, whether integers have a sign; and what only chooses.
-template <class F, class... Others>
-inline constexpr bool is_one_of = (ops::same_type_v<F, Others> || ...);
-template <class F>
-inline constexpr bool ignores_signs =
-    is_one_of<F, ops::Add, ops::BitwiseAnd, ops::BitwiseInvert, ops::BitwiseLeftShift,
-              ops::BitwiseOr, ops::BitwiseXor, ops::Conj, ops::Equal, ops::IsFinite, ops::IsInf,
-              ops::IsNan, ops::Multiply, ops::Negative, ops::NotEqual, ops::Square, ops::Subtract>;
-// The type that the kernel of F for T reads, which those of several T may share.
-template <class F, class T>
-constexpr auto read_as() {
-  if constexpr (ops::same_type_v<F, ops::Where> && sizeof(T) <= 8) {
-    return typename ops::ints_of_width<sizeof(T)>::u();
-  } else if constexpr (ignores_signs<F>) {
-    return ops::without_sign_t<T>();
-  } else {
-    return T();
-  }
-}
-
 template <class F, int Arity, unsigned Accepts, int Cost>
 void fill_row(ElementwiseKernel* row, ElementwiseKernel* from_afar, ElementwiseKernel* by_constant,
               StreamingKernel* streaming) {
   using Boolean = typename ops::bool_form<F>::type;
   constexpr bool light = Cost == 0, streams = Cost <= most_streaming_cost;
-  const auto put = [&]<class G, class Element>(DType d, G, Element) {
-    using T = decltype(read_as<G, Element>());
+  const auto put = [&]<class Form, class Element>(DType d, Form, Element) {
+    using G = typename ops::same_function<Form, Element>::type;
+    using T = decltype(ops::read_as<G, Element>());
     row[static_cast<int>(d)] = &kernel<G, T, Arity, light>;
     constexpr bool halves = light && takes_halves<G, typename part<T>::type, Arity>;
     if constexpr (streams && has_streaming_kernel<G, T, Arity>()) {
