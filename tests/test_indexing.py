@@ -378,16 +378,16 @@ def test_rows_of_any_layout_are_assigned_by_one_index_array(dtype):
         picked = a[key].shape
         value = draw.array(draw.choice([picked, draw.broadcastable(picked)]), dtype)
         for v in (value, draw.values((), dtype)):
-            x = ours(a.copy(order="K"))
+            x = ours(draw.layout(a))
             x[our_key(key)] = ours(v)
             same(x, assigned(a, key, v))
-        # Nothing is written where any index is wrong, …
+        # Nothing is written where any index is wrong.
         if index.size == 0 or n > 100:
             continue
         wrong = index.copy()
         wrong[tuple(draw.randrange(s) for s in wrong.shape)] = 120
         for v in (value, draw.values((), dtype)):
-            x = ours(a.copy(order="K"))
+            x = ours(draw.layout(a))
             with pytest.raises(IndexError, match="index 120 is out of bounds"):
                 finished(x.__setitem__(our_key((*key[:-1], wrong)), ours(v)))
             same(x, a)
