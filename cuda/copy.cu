@@ -644,12 +644,6 @@ void copy_items(const Operand& in, const Operand& out) {
   run_copy(kernels().copy[static_cast<int>(to.dtype)], from, to);
 }
 
-// Whether a cast leaves bits as they are: of integers, which wrap around, of bool, and of itself.
-bool has_same_bits(DType from, DType to) {
-  return from == to || ((is_integer(from) || from == DType::bool_) && is_integer(to) &&
-                        itemsize(from) == itemsize(to));
-}
-
 bool is_transposed(const Operand& in, const Operand& out) {
   const Operand* all[] = {&in, &out};
   return plan_of(all, 2).kind == LoopKind::transposed;

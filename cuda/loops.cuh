@@ -246,6 +246,12 @@ ARRAYX_HD memory_t<To> converted(memory_t<From> x) {
   }
 }
 
+// Whether a cast leaves bits as they are: of integers, which wrap around, of bool, and of itself.
+constexpr bool has_same_bits(DType from, DType to) {
+  return from == to || ((is_integer(from) || from == DType::bool_) && is_integer(to) &&
+                        itemsize(from) == itemsize(to));
+}
+
 // Which dtypes a kernel converts on the way in and out. Kernels hold a copy of what they call, so
 // operations take only what promotes to their dtype, and give only what is narrower of its kind.
 template <class T>

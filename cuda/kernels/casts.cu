@@ -22,12 +22,10 @@ struct SharedCast {
 template <class From>
 void fill_casts_from(KernelTable& table, DType from) {
   const auto put = [&]<class To>(DType to, To*) {
-    using Cast = SharedCast<From, To>;
-    // Casts that leave bits as they are are copies.
-    if constexpr (!ops::same_type_v<From, To> &&
-                  !ops::same_type_v<typename Cast::from, typename Cast::to>) {
-      using Source = typename Cast::from;
-      using Target = typename Cast::to;
+    // Else it is a copy.
+    if constexpr (!has_same_bits(dtype_code<From>, dtype_code<To>)) {
+      using Source = typename SharedCast<From, To>::from;
+      using Target = typename SharedCast<From, To>::to;
       using O = Operation<Convert<Source, Target>, 1, Source, Source, Target, false>;
       ElementwiseKernels& k = table.cast[static_cast<int>(from)][static_cast<int>(to)];
       k = table.copy[static_cast<int>(to)];
