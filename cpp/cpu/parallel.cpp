@@ -134,16 +134,14 @@ struct alignas(64) Loop {
   static constexpr std::uint64_t open_places = helper - 1, helpers = caller_sleeps - helper;
   std::atomic<std::uint64_t> state{0};
 
-  void (*body)(void*, std::int64_t) = nullptr;
-  void* context = nullptr;
+  const FunctionRef<void(std::int64_t)>* body = nullptr;
   int sections_used = 0;
   std::atomic<bool> failed{false};
   std::exception_ptr error{};
   Section sections[most_sections];
 
-  void set(std::int64_t count, int threads, void (*run)(void*, std::int64_t), void* with) {
-    body = run;
-    context = with;
+  void set(std::int64_t count, int threads, const FunctionRef<void(std::int64_t)>& run) {
+    body = &run;
     sections_used = std::min(threads, most_sections);
     failed.store(false, std::memory_order_relaxed);
     const std::int64_t n = count / sections_used, rest = count % sections_used;
@@ -176,7 +174,7 @@ struct alignas(64) Loop {
         Section& section = sections[(thread + k) % sections_used];
         for (std::int64_t i;
              !failed.load(std::memory_order_relaxed) && (i = section.next++) < section.end;) {
-          body(context, i);
+          (*body)(i);
         }
       }
     } catch (...) {
@@ -188,14 +186,14 @@ struct alignas(64) Loop {
 
 class Pool {
  public:
-  void run(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
+  void run(std::int64_t count, int threads, const FunctionRef<void(std::int64_t)>& body) {
     const int place = claim();
     if (place < 0) {  // so many callers are threads enough
-      for (std::int64_t i = 0; i < count; ++i) body(context, i);
+      for (std::int64_t i = 0; i < count; ++i) body(i);
       return;
     }
     Loop& loop = loops_[place];
-    loop.set(count, threads, body, context);
+    loop.set(count, threads, body);
     open(loop, place, threads - 1);
     loop.take_chunks(0);
     close(loop, place);
@@ -385,13 +383,24 @@ int thread_count() {
 #endif
 }
 
-int threads_awake(int threads) {
-  return 1 + pool.get().awake(threads - 1);
+int threads_for(std::int64_t count, std::int64_t work, bool computes) {
+  const int all = thread_count();
+  std::int64_t threads = all, grain = parallel_grain;
+  if (work < 4 * parallel_grain && all > 1) {
+    if (work < (computes ? 5 * arithmetic_grain : 5 * awake_grain / 2)) return 1;
+    // Of all threads the caller and those that wait for work without sleeping. Where others sleep,
+    // and the last such question is not long ago, the pool is woken for the next one.
+    const int awake = computes || count >= 4 ? 1 + pool.get().awake(all - 1) : 1;
+    if (awake > 1 || work < 2 * parallel_grain) {
+      threads = awake;
+      grain = computes ? arithmetic_grain : awake_grain;
+    }
+  }
+  return static_cast<int>(std::min({threads, work / grain, count}));
 }
 
-void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context) {
-  if (threads > count) threads = static_cast<int>(count);
-  pool.get().run(count, threads, body, context);
+void run_chunks(std::int64_t count, int threads, FunctionRef<void(std::int64_t)> body) {
+  pool.get().run(count, threads, body);
 }
 
 }  // namespace arrayx::cpu

@@ -2,9 +2,9 @@
 // chunks is the caller's and depends on the shape alone, so results do not depend on the threads.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <type_traits>
+
+#include "function_ref.hpp"
 
 namespace arrayx::cpu {
 
@@ -19,40 +19,23 @@ inline constexpr std::int64_t arithmetic_grain = parallel_grain / 6;
 // and in a forked child (whose copy of the pool has no threads behind it).
 int thread_count();
 
-// Of so many threads the caller and those that wait for work without sleeping. Where others sleep,
-// and the last such question is not long ago, the pool is woken for the next one.
-int threads_awake(int threads);
+// Threads for a loop of several chunks, at least this much work, and of `work` in all.
+inline constexpr std::int64_t least_parallel = 5 * arithmetic_grain;
+int threads_for(std::int64_t count, std::int64_t work, bool computes);
 
 // The loop of parallel_for where there are several chunks and threads.
-void run_chunks(std::int64_t count, int threads, void (*body)(void*, std::int64_t), void* context);
+void run_chunks(std::int64_t count, int threads, FunctionRef<void(std::int64_t)> body);
 
 // body(i) for i in [0, count), in any order and on any thread. `work` is the whole loop's bytes;
 // `computes`: most of it is arithmetic, so that no caches need exchange much. An exception thrown
 // by body is rethrown here.
 template <class Body>
 void parallel_for(std::int64_t count, std::int64_t work, Body&& body, bool computes = false) {
-  int threads = 1;
-  std::int64_t grain = parallel_grain;
-  if (count > 1 && work >= 4 * parallel_grain) {
-    threads = thread_count();
-  } else if (count > 1 && work >= (computes ? 5 * arithmetic_grain : 5 * awake_grain / 2) &&
-             (threads = thread_count()) > 1) {
-    const int awake = computes || count >= 4 ? threads_awake(threads) : 1;
-    if (awake > 1 || work < 2 * parallel_grain) {
-      threads = awake;
-      grain = computes ? arithmetic_grain : awake_grain;
-    }
+  if (count > 1 && work >= least_parallel) {
+    const int threads = threads_for(count, work, computes);
+    if (threads > 1) return run_chunks(count, threads, body);
   }
-  if (threads <= 1) {
-    for (std::int64_t i = 0; i < count; ++i) body(i);
-    return;
-  }
-  using B = std::remove_reference_t<Body>;
-  const std::int64_t most = work / grain;
-  if (threads > most) threads = static_cast<int>(most);
-  run_chunks(
-      count, threads, [](void* context, std::int64_t i) { (*static_cast<B*>(context))(i); },
-      const_cast<void*>(static_cast<const void*>(&body)));
+  for (std::int64_t i = 0; i < count; ++i) body(i);
 }
 
 }  // namespace arrayx::cpu

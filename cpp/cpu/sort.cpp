@@ -14,6 +14,7 @@
 
 #include "../array/plan.hpp"
 #include "engine.hpp"
+#include "function_ref.hpp"
 #include "kernels.hpp"
 #include "keys.hpp"
 #include "parallel.hpp"
@@ -845,8 +846,10 @@ void sort_line(const char* in, char* out, i64 n, bool descending, bool threads, 
 
 // ---- lines of an array --------------------------------------------------------------------------
 
+// Called with the places of a line and of its result.
+using Line = FunctionRef<void(const char*, char*)>;
+
 // line(from, to) for every line along the last dimension, which is contiguous in both.
-template <class Line>
 void over_contiguous_lines(const Operand& in, const Operand& out, const Line& line) {
   const int axis = in.layout->ndim() - 1;
   const i64 n = in.layout->shape[axis];
@@ -889,7 +892,6 @@ void over_contiguous_lines(const Operand& in, const Operand& out, const Line& li
 
 // line(from, to) for every line along `axis`, contiguous at both ends: others are copied, many of
 // them at once, so that they are read and written at the speed of memory.
-template <class Line>
 void over_lines(const Operand& in, int axis, const Operand& out, const Line& line) {
   if (out.layout->size == 0) return;
   const int last = in.layout->ndim() - 1;
@@ -957,7 +959,8 @@ constexpr i64 longest_in_network(i64 size, bool apart) {
 // Lines along an axis, side by side.
 struct ShortLines {
   i64 in_step, in_next, out_step, out_next;  // bytes along a line, and from line to line
-  i64 lanes, block_bytes;                    // as many go side by side
+  i64 lanes;                                 // lines that go side by side at most
+  i64 block_bytes;                           // of their keys
   Plan plan;
   bool pay = true;
 
@@ -991,8 +994,8 @@ struct ShortLines {
 
   // body(p, q, count, scratch) for at most `lanes` lines that are neighbours, from p to q. Lanes
   // without a line are zero or those of others.
-  template <class Body>
-  void run(const Operand& in, const Operand& out, Body&& body) const {
+  using Body = FunctionRef<void(const char*, char*, i64, char*)>;
+  void run(const Operand& in, const Operand& out, const Body& body) const {
     const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
     const i64 inner = plan.size.back(), per_row = (inner + lanes - 1) / lanes;
     const i64 groups = plan.count() / inner * per_row;

@@ -189,20 +189,22 @@ ARRAYX_HD void panel(Numbers<T>& x, i64 m, i64 at, int last) {
   if (m - i == 1) return rows(std::integral_constant<int, 1>{});
 }
 
-// What is left of a row, in vectors of half the length, and of half that; where there are some
-// rows, one of them that is not whole is better than several.
+// What is left of a row, less than two vectors: in whole ones, and what remains in one more if it
+// must be or if there are some rows and it is more than half full, which is better than several.
+// The rest in vectors of half the length, of half that and so on.
 template <int Parts, int N, class T>
-ARRAYX_HD void panels(Numbers<T>& x, i64 m, i64 at) {
-  const i64 rest = x.n - at;
+ARRAYX_HD void panels(Numbers<T>& x, i64 m, i64 at, bool must) {
   constexpr bool parts = ops::vector_bytes >= 32;  // of vectors can be read and written at once
-  if (rest == N || (parts && m >= 2 && rest < N && 2 * rest > N)) {
-    return panel<Parts, 1, N>(x, m, at, static_cast<int>(rest));
+  while (at < x.n) {
+    const i64 rest = x.n - at;
+    if (rest < N && !must && !(parts && m >= 2 && 2 * rest > N)) break;
+    const int last = static_cast<int>(std::min<i64>(rest, N));
+    panel<Parts, 1, N>(x, m, at, last);
+    at += last;
   }
-  if (rest > N) {
-    panel<Parts, 1, N>(x, m, at, N);
-    at += N;
+  if constexpr (N > Parts) {
+    if (at < x.n) panels<Parts, N / 2>(x, m, at, false);
   }
-  if constexpr (N > Parts) panels<Parts, N / 2>(x, m, at);
 }
 
 template <class T, int Parts>
@@ -231,25 +233,22 @@ void matmul(const MatmulJob& job) {
     i64 at = 0;
     // Where there are rows enough, a vector that is not whole is one of a panel's.
     const bool all_vectors = (job.copy || job.m >= 16) && 2 * x.n > N;
-    const i64 all = all_vectors ? (x.n + N - 1) / N : x.n / N;
-    for (i64 left = all; left > 0;) {
-      constexpr int most = most_vectors<T>;
+    i64 left = all_vectors ? (x.n + N - 1) / N : x.n / N;
+    for (constexpr int most = most_vectors<T>; left > 1;) {
       x.asked_a = at == 0 ? asked_a : 0;
-      const i64 vectors = left >= most && left != most + 1 ? most : std::min<i64>(left, 2);
+      const i64 vectors = left >= most && left != most + 1 ? most : 2;
       const i64 beyond = std::max<i64>(at + vectors * N - x.n, 0);
       const int last = N - static_cast<int>(beyond);
       if (most == 3 && vectors == 3) {
         panel<Parts, most, N>(x, job.m, at, last);
-      } else if (vectors == 2) {
-        panel<Parts, 2, N>(x, job.m, at, last);
       } else {
-        panel<Parts, 1, N>(x, job.m, at, last);
+        panel<Parts, 2, N>(x, job.m, at, last);
       }
       at += vectors * N;
       left -= vectors;
     }
     x.asked_a = at == 0 ? asked_a : 0;
-    if (at < x.n) panels<Parts, N>(x, job.m, at);
+    panels<Parts, N>(x, job.m, at, all_vectors);
     x.a += job.a_next * Parts;
     x.b += job.b_next * Parts;
     x.c += job.c_next * Parts;
