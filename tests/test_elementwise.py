@@ -531,6 +531,31 @@ def test_in_place_operators_write_every_second_element_alone(dtype, columns):
         same(mine, expected)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "int64", "complex64"])
+def test_rows_that_end_within_a_vector(dtype):
+    """Results are written once, in place, too, and nothing behind a row is."""
+    numbers = np.random.default_rng(5).integers(1, 4, (2, 3, 140)).astype(dtype)
+    wider = "float64" if dtype == "float32" else dtype
+    for columns in range(1, 139):
+        a, b = numbers[0].copy(), numbers[1]
+        x, y = ours(a), ours(b)
+        rows, others = a[:, :columns], b[:, 1 : columns + 1]
+        mine, their = x[:, :columns], y[:, 1 : columns + 1]
+        same(mine + their, rows + others)
+        same(xp.astype(mine, getattr(xp, wider)), rows.astype(wider))
+        for name in ("add", "multiply", "subtract"):
+            IN_PLACE[name](mine, their)
+            IN_PLACE[name](rows, others)
+            IN_PLACE[name](mine, mine)
+            IN_PLACE[name](rows, rows)
+            same(x, a)
+            mine[...] = their
+            rows[...] = others
+        mine += their[:, :1]
+        rows += others[:, :1]
+        same(x, a)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_elements_between_are_not_written(dtype):
     """Each of two threads writes every second element in place: neither loses what it wrote."""

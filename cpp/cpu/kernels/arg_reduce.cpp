@@ -296,7 +296,7 @@ struct Arg {
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) {
       if constexpr (Part) {
-        __builtin_memcpy(best, &b[k].v, live * sizeof(T));
+        store_part(b[k], best, live);
       } else {
         b[k].store(best + k * W);
       }

@@ -262,7 +262,12 @@ void cast(const void* const* inputs, void* out, std::int64_t n) {
       }
     }
     for (; i + C::lanes <= n; i += C::lanes) C::at(p, i).store(q + i * sizeof(B));
-    if (i < n) C::few(p, q, i, n - i);
+    if (i == n) [[likely]] {
+      return;
+    }
+    // The last vector begins earlier, see vector_loop.
+    if (n < C::lanes || q == p) return C::few(p, q, i, n - i);
+    C::at(p, n - C::lanes).store(q + (n - C::lanes) * sizeof(B));
   }
 }
 

@@ -376,7 +376,16 @@ ARRAYX_HD void vector_loop(const void* const* in, void* out, i64 n, [[maybe_unus
     }
   }
   for (; i + lanes <= n; i += lanes) store(result(i), q, i);
-  if (i < n) few(i, n - i);
+  if (i == n) [[likely]] {  // or short rows of whole vectors end in a jump
+    return;
+  }
+  if constexpr (Together > 1 && !Stream) {
+    // The last vector begins earlier, with elements that are found once more, unless those have
+    // been overwritten.
+    const bool overwrites = q == p[0] || (... || (q == p[I]));
+    if (n >= lanes && !overwrites) return store(result(n - lanes), q, n - lanes);
+  }
+  few(i, n - i);
 }
 
 template <class F, class T>

@@ -341,7 +341,7 @@ struct Rows {
     for (; r < rows; r += G) {
       const V x = ops::finished<Op>(group(r, std::false_type()));
       const int64_t count = rows - r < G ? rows - r : G;
-      __builtin_memcpy(out + r * U * int64_t(sizeof(A)), &x.v, count * U * sizeof(A));
+      store_part(x, out + r * U * int64_t(sizeof(A)), count * U);
     }
   }
 
@@ -513,7 +513,7 @@ struct Rows {
     n *= U;
     if (n < C && 2 * rows >= G) {
       const auto run = with_asking([&](auto way) {
-        if constexpr (way == Asking::pages) {
+        if constexpr (way == Asking::pages && C * int64_t(sizeof(T)) > least_fetched_row) {
           if (n * int64_t(sizeof(T)) >= least_fetched_row) return short_rows<way>;
         }
         return short_rows<Asking::nothing>;
@@ -748,7 +748,7 @@ struct Columns {
     }
     const auto store = [&](V* x, A* to) {
       if constexpr (Part) {
-        __builtin_memcpy(to, x, live * sizeof(A));
+        store_part(*x, to, live);
       } else if constexpr (width == Width::folded) {
         fold<K>(x, to);
       } else {
@@ -1031,7 +1031,7 @@ struct Columns {
       for (int k = 0; k < K; ++k) x[k] = Op::combine(load_accumulators(out, k), x[k]);
     }
     if constexpr (Part) {
-      __builtin_memcpy(out, &x[0], live * sizeof(A));
+      store_part(x[0], out, live);
     } else {
       ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) x[k].store(out + k * W);

@@ -138,7 +138,7 @@ ARRAYX_HD Vec<T, W> load_part(const void* p, int64_t count) {
 #endif
   return Vec<T, W>::load_first(p, int(count));
 }
-// Writes the first `count` lanes, of which there is one at least.
+// Writes the first `count` lanes, one at least: masks of bytes are no faster than pieces.
 template <class T, int W>
 ARRAYX_HD void store_part(Vec<T, W> x, void* p, int64_t count) {
 #if defined(__AVX512F__)
@@ -153,7 +153,7 @@ ARRAYX_HD void store_part(Vec<T, W> x, void* p, int64_t count) {
     return;
   }
 #endif
-  __builtin_memcpy(p, &x.v, count * sizeof(T));
+  x.store_few(p, static_cast<int>(count));
 }
 #if defined(__AVX512F__)
 // Lanes of x and, behind them, of y, by their numbers; each is a vector of 64 bytes.

@@ -119,8 +119,10 @@ template <class F, class T, Spacing A, Spacing B, Spacing Out, int Together>
     const int rest = static_cast<int>(job.n - i);
     if constexpr (Out == Spacing::second) {
       store_every_second(f(x.load_first(i, rest), y.load_first(i, rest)), out, i, rest);
-    } else if (rest == lanes && A != Spacing::second && B != Spacing::second) {
-      store(f(x.load(i), y.load(i)), out, i);
+    } else if (A != Spacing::second && B != Spacing::second && job.n >= lanes &&
+               (rest == lanes || (out != a && out != b))) {
+      // With elements that are found once more, unless those have been overwritten.
+      store(f(x.load(job.n - lanes), y.load(job.n - lanes)), out, job.n - lanes);
     } else {
       store_first(f(x.load_first(i, rest), y.load_first(i, rest)), out, i, rest);
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../../ops/lanes.hpp"
+#include "few_bytes.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -127,9 +128,22 @@ struct Vec {
       return Vec(__builtin_bit_cast(native, _mm_maskload_epi32(from, mask)));
     }
 #endif
-    Vec r{native{}};
-    __builtin_memcpy(&r.v, p, n * sizeof(T));
-    return r;
+    const char* const from = static_cast<const char*>(p);
+    const int bytes = n * static_cast<int>(sizeof(T));
+    if constexpr (sizeof(native) == 8) {
+      return Vec(__builtin_bit_cast(native, load_few(from, bytes)));
+    } else if constexpr (sizeof(native) == 16) {
+      return Vec(__builtin_bit_cast(native, load_few_of_16(from, bytes)));
+    } else {
+#if defined(__AVX2__)
+      if constexpr (sizeof(native) == 32) {
+        return Vec(__builtin_bit_cast(native, load_few_of_32(from, bytes)));
+      }
+#endif
+      Vec r{native{}};
+      __builtin_memcpy(&r.v, p, bytes);
+      return r;
+    }
   }
   ARRAYX_HD void store_first(void* p, int n) const {
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -156,7 +170,15 @@ struct Vec {
       return;
     }
 #endif
-    __builtin_memcpy(p, &v, n * sizeof(T));
+    store_few(p, n);
+  }
+  // The same without masks.
+  ARRAYX_HD void store_few(void* p, int n) const {
+    constexpr int half = sizeof(native) < 4 ? 2 : sizeof(native) / 2;
+    static_assert(half <= 32);
+    alignas(native) char all[sizeof(native)];
+    store(all);
+    copy_few<half, sizeof(T)>(all, static_cast<char*>(p), n * int{sizeof(T)});
   }
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
   ARRAYX_HD static __mmask64 first_bytes(int n) {
