@@ -1862,6 +1862,31 @@ bool put_elements(const Operand& in, const Operand& index, std::int64_t n, std::
   return true;
 }
 
+// Whether slabs are moved as items are: they have one element, or fill an aligned pack. Of less
+// than 8 bytes each place picks its own as fast where places are few for many indices. On an H200
+// 1Mi slabs of 16 bytes among 16Mi take 75 µs of 142 so.
+bool is_one_item(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
+                 const Operand& out) {
+  const std::int64_t size = out.layout->size, bytes = size * itemsize(out.dtype);
+  if (size == 1) return true;
+  const std::int64_t count = index.layout->size;
+  if (bytes > pack_bytes || !std::has_single_bit(static_cast<u64>(bytes)) || stride % size != 0 ||
+      !out.layout->is_contiguous() || !is_aligned_to(out.data, bytes) || in.host_scalar ||
+      in.dtype != out.dtype || !is_aligned_to(in.data, bytes) ||
+      (bytes < 8 && n <= 2 * count && !are_few(count))) {
+    return false;
+  }
+  const int index_ndim = index.layout->ndim();
+  for (int d = 0; d < in.layout->ndim(); ++d) {
+    const std::int64_t step = in.layout->strides[d];
+    const bool fits = d < index_ndim
+                          ? step % size == 0
+                          : in.layout->shape[d] == 1 || step == out.layout->strides[d - index_ndim];
+    if (!fits) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void scatter(const Operand& in, const Operand& offsets, const OffsetRange& range,
@@ -1884,19 +1909,18 @@ void scatter_indexed(const Operand& in, const Operand& index, std::int64_t n, st
   const std::int64_t count = index.layout->size;
   if (count == 0) return;
   if (out.layout->size == 0 || n == 0) return check_bounds(index, n);
-  if (out.layout->size == 1) {
-    // A slab of one element is an element.
+  if (const std::int64_t size = out.layout->size; is_one_item(in, index, n, stride, out)) {
     const Layout one;
-    Layout elements;
+    Layout items;
     Operand from = in, to = out;
     to.layout = &one;
     if (!in.host_scalar) {
-      elements = *in.layout;
-      elements.shape.resize(index.layout->ndim());
-      elements.strides.resize(index.layout->ndim());
-      from.layout = &elements;
+      items = Layout::contiguous(index.layout->shape);
+      for (int d = 0; d < items.ndim(); ++d) items.strides[d] = in.layout->strides[d] / size;
+      from.layout = &items;
     }
-    if (put_elements(from, index, n, stride, to)) return;
+    if (size > 1) from.dtype = to.dtype = pack_dtype(static_cast<int>(size) * itemsize(out.dtype));
+    if (put_elements(from, index, n, stride / size, to)) return;
   }
   Array packed;
   const Operand places = in_one_piece(index, packed);

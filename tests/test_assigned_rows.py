@@ -1,0 +1,76 @@
+"""Rows that fill a pack of memory are assigned as single items are: of equal indices the last wins."""
+
+import numpy as np
+import pytest
+from strided import finished, ours, same
+
+# Of 2, 4, 8 and 16 bytes, and of three, which fill none.
+ROWS = [
+    ("int8", 2),
+    ("int16", 2),
+    ("int8", 8),
+    ("float32", 2),
+    ("float32", 4),
+    ("float64", 2),
+    ("complex64", 2),
+    ("int8", 16),
+    ("int8", 3),
+]
+# Places and indices: few and many of each, which are assigned in different ways.
+SIZES = [(50, 300), (5_000, 300), (1_000, 100_000), (200_003, 100_000), (1_300_003, 600_000)]
+
+
+def rows(rng, count, columns, dtype):
+    return rng.integers(-99, 99, (count, columns), np.int8).astype(dtype)
+
+
+def expected_of(a, index, value):
+    """a with its rows assigned one after the other."""
+    last = np.full(len(a), -1)
+    np.maximum.at(last, index, np.arange(len(index)))
+    return np.where(last[:, None] >= 0, value[last], a)
+
+
+@pytest.mark.parametrize("places, count", SIZES)
+@pytest.mark.parametrize("dtype, columns", ROWS)
+def test_the_last_of_equal_indices_wins(dtype, columns, places, count):
+    rng = np.random.default_rng(columns)
+    a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
+    index = rng.integers(-places, places, count)
+    expected = expected_of(a, index, value)
+    x = ours(a)
+    x[ours(index)] = ours(value)
+    same(x, expected)
+    # Every second row, and rows backwards.
+    x, twice = ours(np.repeat(a, 2, axis=0)), ours(np.repeat(value[::-1], 2, axis=0))
+    x[::2, :][ours(index)] = twice[::-2, :]
+    same(x[::2, :], expected)
+    same(x[1::2, :], a)
+
+
+@pytest.mark.parametrize("dtype, columns", ROWS)
+def test_rows_that_begin_anywhere(dtype, columns):
+    rng = np.random.default_rng(columns)
+    places, count = 3_000, 400
+    a, value = rows(rng, places, columns + 1, dtype), rows(rng, count, columns + 1, dtype)
+    index = rng.integers(0, places, count)
+    x, y = ours(a), ours(value)
+    x[:, 1:][ours(index)] = y[:, :-1]
+    same(x[:, 1:], expected_of(a[:, 1:], index, value[:, :-1]))
+    # A column for whole rows.
+    x = ours(a)
+    x[:, 1:][ours(index)] = y[:, :1]
+    same(x[:, 1:], expected_of(a[:, 1:], index, np.broadcast_to(value[:, :1], (count, columns))))
+    same(x[:, 0], a[:, 0])
+
+
+@pytest.mark.parametrize("places, count", SIZES)
+def test_nothing_is_written_where_an_index_is_wrong(places, count):
+    rng = np.random.default_rng(places)
+    a, value = rows(rng, places, 2, "float64"), rows(rng, count, 2, "float64")
+    index = rng.integers(0, places, count)
+    index[count // 3] = places
+    x = ours(a)
+    with pytest.raises(IndexError, match=f"index {places} is out of bounds"):
+        finished(x.__setitem__(ours(index), ours(value)))
+    same(x, a)
