@@ -34,6 +34,10 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
     const Operand reversed[] = {inputs[1], inputs[0]};
     return elementwise(op == Op::greater ? Op::less : Op::less_equal, compute, reversed, out);
   }
+  // Integers are finite.
+  if (!is_floating(compute) && (op == Op::isfinite || op == Op::isinf || op == Op::isnan)) {
+    return copy(Element::of(op == Op::isfinite), out);
+  }
   const ElementwiseKernels& k = kernels_of(op, compute);
   const DType result = result_dtype(op, compute);
   if (!has_aligned_elements(out) || (out.dtype != result && !is_given(result, out.dtype))) {

@@ -98,3 +98,13 @@ def test_where_chooses_among_any_bits(dtype):
             common = xp.result_type(ours(a), ours(other))
             expected = np.where(condition, a.astype(common), other.astype(common))
             same(xp.where(ours(condition), ours(a), ours(other)), expected)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_are_finite(dtype):
+    draw = Draw(7)
+    for shape in (*SHAPES, (0, 3)):
+        x = ours(draw.array(shape, dtype))
+        same(xp.isfinite(x), np.ones(shape, bool))
+        same(xp.isinf(x), np.zeros(shape, bool))
+        same(xp.isnan(x), np.zeros(shape, bool))

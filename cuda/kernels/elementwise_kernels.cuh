@@ -1000,11 +1000,13 @@ constexpr auto converted_as() {
   }
 }
 
-// None where the kernels of another operation are used, see cuda/elementwise.cu. Bytes of bool are
-// read as those of uint8.
+// None where cuda/elementwise.cu uses those of another operation, or knows the result. Bytes of
+// bool are read as those of uint8.
 template <class Form, class T, int Arity, bool Math>
 ElementwiseKernels kernels_for() {
-  if constexpr (ops::is_one_of<Form, ops::Greater, ops::GreaterEqual>) {
+  constexpr bool is_known = ops::is_one_of<Form, ops::IsFinite, ops::IsInf, ops::IsNan> &&
+                            std::is_integral_v<memory_t<T>>;
+  if constexpr (is_known || ops::is_one_of<Form, ops::Greater, ops::GreaterEqual>) {
     return {};
   } else {
     using F = typename ops::same_function<Form, T>::type;
