@@ -61,28 +61,24 @@ Element converted_element(const Element& e, DType to) {
   return result;
 }
 
-Array scratch_in_order(DType dtype, const Layout& like) {
-  const int n = like.ndim();
-  Dims order(n), shape(n);
-  for (int i = 0; i < n; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return detail::magnitude(like.strides[static_cast<int>(a)]) >
-           detail::magnitude(like.strides[static_cast<int>(b)]);
-  });
-  for (int i = 0; i < n; ++i) shape[i] = like.shape[static_cast<int>(order[i])];
-  Array a = scratch_array(dtype, shape);
-  const Dims strides = a.layout.strides;
-  a.layout.shape = like.shape;
-  for (int i = 0; i < n; ++i) a.layout.strides[static_cast<int>(order[i])] = strides[i];
+namespace {
+
+Array scratch(DType dtype, const Layout& layout) {
+  Array a;
+  a.dtype = dtype;
+  a.layout = layout;
+  a.storage = allocate(checked_bytes(layout.size, itemsize(dtype)));
   return a;
 }
 
+}  // namespace
+
 Array scratch_array(DType dtype, const Dims& shape) {
-  Array a;
-  a.dtype = dtype;
-  a.layout = Layout::contiguous(shape);
-  a.storage = allocate(checked_bytes(a.layout.size, itemsize(dtype)));
-  return a;
+  return scratch(dtype, Layout::contiguous(shape));
+}
+
+Array scratch_in_order(DType dtype, const Layout& like) {
+  return scratch(dtype, dense_like(like.shape, like.strides));
 }
 
 namespace {
