@@ -768,6 +768,35 @@ struct Targets {
   }
 };
 
+// Indices, and as an operand the position of each.
+struct Indexed {
+  explicit Indexed(const Operand& index)
+      : order_(Layout::contiguous(index.layout->shape)), places(aligned(index, copy_)) {
+    position.layout = &order_;
+    position.dtype = DType::uint8;  // counted in bytes
+  }
+  Indexed(const Indexed&) = delete;
+
+  // Of both, …
+  Plan plan() const {
+    const Dims* strides[2] = {&places.layout->strides, &order_.strides};
+    return make_plan(order_.shape, strides, 2);
+  }
+  // … and of what is written and the target's first element.
+  Plan plan(const Dims* source) const {
+    const Dims* strides[4] = {&places.layout->strides, &order_.strides, source, nullptr};
+    return make_plan(order_.shape, strides, 4);
+  }
+
+ private:
+  Array copy_;
+  Layout order_;
+
+ public:
+  const Operand places;
+  Operand position;
+};
+
 // Claims of what targets mean; where one of them is none, which indices out of bounds are noted as,
 // nothing is written.
 template <int E>
@@ -1545,35 +1574,6 @@ struct Claims {
   }
 
   Kept slots_, marks_;
-};
-
-// Indices, and as an operand the position of each.
-struct Indexed {
-  explicit Indexed(const Operand& index)
-      : order_(Layout::contiguous(index.layout->shape)), places(aligned(index, copy_)) {
-    position.layout = &order_;
-    position.dtype = DType::uint8;  // counted in bytes
-  }
-  Indexed(const Indexed&) = delete;
-
-  // Of both, …
-  Plan plan() const {
-    const Dims* strides[2] = {&places.layout->strides, &order_.strides};
-    return make_plan(order_.shape, strides, 2);
-  }
-  // … and of what is written and the target's first element.
-  Plan plan(const Dims* source) const {
-    const Dims* strides[4] = {&places.layout->strides, &order_.strides, source, nullptr};
-    return make_plan(order_.shape, strides, 4);
-  }
-
- private:
-  Array copy_;
-  Layout order_;
-
- public:
-  const Operand places;
-  Operand position;
 };
 
 // Whether so many indices are few enough for scatter_at().
