@@ -225,12 +225,15 @@ i64 compress(const char* mask, i64 n, const char* in, char* out, i64 room) {
 }
 #endif
 
+// As many indices as a register has lanes of 64 bits: larger vectors are kept in memory.
+constexpr i64 width = ops::vector_bytes / 8;
+typedef u64 Lanes __attribute__((vector_size(width * 8)));
+typedef i64 Signed __attribute__((vector_size(width * 8)));
+
 // By signs, since the baseline's vectors cannot compare 64 bits.
 template <class I>
 bool any_out_of_bounds(const char* index, i64 count, i64 n) {
-  constexpr i64 width = 8;
   typedef I Indices __attribute__((vector_size(width * sizeof(I))));
-  typedef u64 Lanes __attribute__((vector_size(width * 8)));
   const u64 below = std::is_signed_v<I> ? static_cast<u64>(n) : 0, last = static_cast<u64>(n) - 1;
   Lanes negative{};
   u64 rest = 0;
@@ -253,10 +256,7 @@ bool any_out_of_bounds(const char* index, i64 count, i64 n) {
 
 template <class I>
 bool picked_places(const char* index, i64 count, i64 n, i64 stride, i64* places) {
-  constexpr i64 width = 8;
   typedef I Indices __attribute__((vector_size(width * sizeof(I))));
-  typedef u64 Lanes __attribute__((vector_size(width * 8)));
-  typedef i64 Signed __attribute__((vector_size(width * 8)));
   const u64 length = static_cast<u64>(n), step = static_cast<u64>(stride);
   Lanes outside{};
   const auto place = [&](Indices some) __attribute__((always_inline)) {
