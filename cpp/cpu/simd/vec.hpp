@@ -129,9 +129,12 @@ struct Vec {
     }
 #endif
     const char* const from = static_cast<const char*>(p);
-    const int bytes = n * static_cast<int>(sizeof(T));
-    if constexpr (sizeof(native) == 8) {
-      return Vec(__builtin_bit_cast(native, load_few(from, bytes)));
+    [[maybe_unused]] const int bytes = n * static_cast<int>(sizeof(T));
+    if constexpr (sizeof(native) <= 8) {
+      const u64 all = load_few(from, bytes);
+      Vec r{native{}};
+      __builtin_memcpy(&r.v, &all, sizeof r.v);
+      return r;
     } else if constexpr (sizeof(native) == 16) {
       return Vec(__builtin_bit_cast(native, load_few_of_16(from, bytes)));
     } else {
@@ -141,7 +144,7 @@ struct Vec {
       }
 #endif
       Vec r{native{}};
-      __builtin_memcpy(&r.v, p, bytes);
+      __builtin_memcpy(&r.v, from, n * sizeof(T));
       return r;
     }
   }
