@@ -627,7 +627,13 @@ class BlockLoop {
       spacing[k] = static_cast<Spacing>(step);
     }
     if (spacing[2] == Spacing::repeated) return nullptr;
-    if (spacing[0] == Spacing::next && spacing[1] == Spacing::next) return nullptr;
+    // Where all are next to each other a call for each row takes long beside short ones alone.
+    constexpr std::int64_t short_row = 2048;
+    if (spacing[0] == Spacing::next && spacing[1] == Spacing::next &&
+        (streamed_ || row_bytes > short_row ||
+         kernel_ == of_operation(table_.elementwise_from_afar, op))) {
+      return nullptr;
+    }
     return table_.rows(op, operands_[out_].kernel, spacing[0], spacing[1], spacing[2]);
   }
 
