@@ -2,7 +2,7 @@
 // that overlap, since a copy of a length that the compiler does not know is a call.
 #pragma once
 
-#include "../../ops/config.hpp"
+#include "../../ops/lanes.hpp"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -14,17 +14,10 @@ template <int bytes>
 struct piece {
   typedef u8 type __attribute__((vector_size(bytes)));
 };
-template <>
-struct piece<8> {
-  using type = u64;
-};
-template <>
-struct piece<4> {
-  using type = u32;
-};
-template <>
-struct piece<2> {
-  using type = u16;
+template <int bytes>
+  requires(bytes <= 8)
+struct piece<bytes> {
+  using type = typename ints_of_width<bytes>::u;
 };
 template <int bytes>
 ARRAYX_HD auto load_piece(const char* p) {
