@@ -17,7 +17,14 @@ ROWS = [
     ("int8", 3),
 ]
 # Places and indices: few and many of each, which are assigned in different ways.
-SIZES = [(50, 300), (5_000, 300), (1_000, 100_000), (200_003, 100_000), (1_300_003, 600_000)]
+SIZES = [
+    (50, 300),
+    (5_000, 300),
+    (1_000, 100_000),
+    (200_003, 100_000),
+    (1_300_003, 600_000),
+    (4_800_007, 600_000),
+]
 
 
 def rows(rng, count, columns, dtype):
@@ -74,3 +81,43 @@ def test_nothing_is_written_where_an_index_is_wrong(places, count):
     with pytest.raises(IndexError, match=f"index {places} is out of bounds"):
         finished(x.__setitem__(ours(index), ours(value)))
     same(x, a)
+
+
+# On a GPU a block has some of the runs of 2^11 places, and what of them is meant, so much at a time.
+RUNS = {
+    "one run": [1_000],
+    "runs far apart": range(0, 2_300, 1_024),
+    "runs of one block": [5, 2_016],
+    "places far apart": None,
+}
+
+
+@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("dtype, columns", [("float64", 1), ("int8", 1), ("float32", 3)])
+def test_few_places_of_many(dtype, columns, runs):
+    rng = np.random.default_rng(columns)
+    places, count = 4_800_007, 600_000
+    if RUNS[runs] is None:
+        index = rng.integers(0, 100, count) * 48_000
+    else:
+        index = rng.choice(RUNS[runs], count) * 2_048 + rng.integers(0, 2_048, count)
+    a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
+    x = ours(a)
+    x[ours(index), ...] = ours(value)
+    same(x, expected_of(a, index, value))
+
+
+def test_single_items_by_two_indices():
+    rng = np.random.default_rng(0)
+    height, width, count = 2_400, 2_000, 550_000
+    a, value = rng.random((height, width)), rng.random(count)
+    i, j = rng.integers(-height, height, count), rng.integers(0, width, count)
+    expected = expected_of(a.reshape(-1, 1), i % height * width + j, value[:, None])
+    x = ours(a)
+    x[ours(i), ours(j)] = ours(value)
+    same(x, expected.reshape(a.shape))
+    i[count // 2] = height
+    y = ours(a)
+    with pytest.raises(IndexError, match=f"index {height} is out of bounds"):
+        finished(y.__setitem__((ours(i), ours(j)), ours(value)))
+    same(y, a)

@@ -234,19 +234,23 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
                 tier=USUAL if shape[1] == 256 else FULL,
             )
-        places, count = scale.large, scale.large // 16
-        yield Case(
-            "indexing",
-            "x[i] = v, few rows",
-            "x[i] = v",
-            {
-                "x": Operand((places, 2), dtype),
-                "i": Operand((count,), "int64", "places", high=places),
-                "v": Operand((count, 2), dtype, high=1.6),
-            },
-            changes="x",
-            tier=FULL,
-        )
+        for shape, count in (
+            ((scale.large, 2), scale.large // 16),
+            ((scale.large // 4, 3), scale.large // 64),
+            ((scale.huge,), scale.huge // 64),
+        ):
+            yield Case(
+                "indexing",
+                "x[i] = v, few rows",
+                "x[i] = v",
+                {
+                    "x": Operand(shape, dtype),
+                    "i": Operand((count,), "int64", "places", high=shape[0]),
+                    "v": Operand((count, *shape[1:]), dtype, high=1.6),
+                },
+                changes="x",
+                tier=FULL,
+            )
 
 
 def cases(scale: Scale) -> Iterator[Case]:
