@@ -205,7 +205,7 @@ struct Arg {
                          int64_t* out) {
     constexpr int at_once = W < 4 ? W : 4;
     const int64_t full = n / W, rest = n % W;
-    const I lane = iota<I>();
+    const I lane = ops::iota<I>();
     const auto live = lane < I(Index(rest));
     const V least(Op::template identity<T>());
     const int64_t beyond = rest > 0 ? (W - rest) * int64_t(sizeof(T)) : 0;

@@ -1602,14 +1602,7 @@ void stream_transpose(const StreamTransposeJob& job) {
   (job.scratch ? transpose_pieces<T> : transpose_strips<T>)(job);
 }
 
-// ---- ranges
-// ----------------------------------------------------------------------------------------------
-
-template <class T, int... I>
-ARRAYX_HD Vec<T, static_cast<int>(sizeof...(I))> counted(std::integer_sequence<int, I...>) {
-  return Vec<T, static_cast<int>(sizeof...(I))>(
-      typename Vec<T, static_cast<int>(sizeof...(I))>::native{static_cast<T>(I)...});
-}
+// ---- ranges -------------------------------------------------------------------------------------
 
 // In float64, rounded once to T. The indices are whole numbers, so that counting them up is exact.
 template <class T>
@@ -1618,7 +1611,7 @@ void progression(void* out, const Progression& p, std::int64_t n) {
   using V = Vec<f64, lanes>;
   char* q = static_cast<char*>(out);
   const V first(p.first), step(p.step), ahead(p.way * lanes);
-  V index = V(p.index) + counted<f64>(std::make_integer_sequence<int, lanes>{}) * V(p.way);
+  V index = V(p.index) + ops::iota<V>() * V(p.way);
   i64 i = 0;
   for (; i + lanes <= n; i += lanes, index += ahead) {
     ops::convert<Vec<T, lanes>>(first + index * step).store(q + i * i64{sizeof(T)});
@@ -1635,8 +1628,7 @@ void integer_range(void* out, std::uint64_t first, std::uint64_t step, std::int6
   using V = Vec<T, lanes>;
   char* q = static_cast<char*>(out);
   const V ahead(static_cast<T>(step * lanes));
-  V value = V(static_cast<T>(first)) +
-            counted<T>(std::make_integer_sequence<int, lanes>{}) * V(static_cast<T>(step));
+  V value = V(static_cast<T>(first)) + ops::iota<V>() * V(static_cast<T>(step));
   i64 i = 0;
   for (; i + lanes <= n; i += lanes, value += ahead) value.store(q + i * i64{sizeof(T)});
   if (i < n) value.store_first(q + i * i64{sizeof(T)}, static_cast<int>(n - i));

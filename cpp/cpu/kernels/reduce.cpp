@@ -109,7 +109,7 @@ struct LiveLanes {
     for (int r = 0; r < R; ++r) {
       const int64_t lanes_here = rest - r * W;
       const item live = item(lanes_here < 0 ? 0 : lanes_here > W ? W : lanes_here);
-      lanes[r] = iota<I>() < I(live);
+      lanes[r] = ops::iota<I>() < I(live);
     }
   }
 };
@@ -256,13 +256,14 @@ struct Rows {
   static constexpr int K = G < 4 ? G : 4;
   template <Asking asks>
   ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
-    const V x = folded([&](int k) { return full_chunk<asks>(at(p, k * C), c); });
+    V chunks[K];
+    for (int k = 0; k < K; ++k) chunks[k] = full_chunk<asks>(at(p, k * C), c);
+    const V x = folded(chunks);
     ARRAYX_UNROLL
     for (int u = 0; u < U; ++u) out[u] = x[u];
   }
-  template <class Chunk>
-  ARRAYX_HD static V folded(const Chunk& chunk) {
-    const V x = fold_rows<K>(chunk, 0, Combine());
+  ARRAYX_HD static V folded(const V* chunks) {
+    const V x = fold_rows<K>([&](int k) { return chunks[k]; }, 0, Combine());
     return fold_neighbours<2 * U>(fold_groups<W / K>(x));
   }
   // Groups of N lanes to groups of U.
@@ -317,29 +318,43 @@ struct Rows {
     const Live* const partial = rest > 0 ? &live : nullptr;
     const int64_t beyond = rest > 0 ? (P - rest) * int64_t(sizeof(T)) : 0;
     const int64_t with_room = rows_with_room(rows, row_stride, beyond);
-    const auto group = [&](int64_t first, auto inside) {
-      return fold_rows<G>(
-          [&](int k) ARRAYX_INLINE_ROW {
-            int64_t r = first + k;
-            if (!inside && r >= rows) r = rows - 1;
-            const char* p = in + r * row_stride;
-            const char* tail = at(p, n - rest);
-            T copied[P];
-            if (!inside && partial && r >= with_room) {
-              __builtin_memcpy(copied, tail, rest * sizeof(T));
-              tail = reinterpret_cast<const char*>(copied);
-            }
-            const V c(centers ? load_item<A>(centers + r * int64_t(sizeof(A))) : A(0));
-            return lanes_of<asks>(p, rounds, tail, partial, c);
-          },
-          0, Combine());
+    // `last`: behind it there need be nothing.
+    const auto row = [&](int64_t r, auto last) ARRAYX_INLINE_ROW {
+      const char* p = in + r * row_stride;
+      const char* tail = at(p, n - rest);
+      T copied[P];
+      if (last && partial && r >= with_room) {
+        __builtin_memcpy(copied, tail, rest * sizeof(T));
+        tail = reinterpret_cast<const char*>(copied);
+      }
+      const V c(centers ? load_item<A>(centers + r * int64_t(sizeof(A))) : A(0));
+      return lanes_of<asks>(p, rounds, tail, partial, c);
+    };
+    // A loop over a few rows at a time: one after the other, those of a vector of bytes would be
+    // more code than the first cache for it holds.
+    constexpr int E = G < 4 ? G : 4;
+    const auto group = [&](int64_t first, auto last) {
+      V x[G / E];
+      for (int k = 0; k < G; k += E) {
+        if constexpr (last) {
+          V few[E];
+          for (int i = 0; i < E; ++i) {
+            few[i] = first + k + i < rows ? row(first + k + i, last) : V(A(0));
+          }
+          x[k / E] = fold_rows<E>([&](int i) { return few[i]; }, 0, Combine());
+        } else {
+          x[k / E] = fold_rows<E>([&](int i) ARRAYX_INLINE_ROW { return row(first + k + i, last); },
+                                  0, Combine());
+        }
+      }
+      return fold_rows<G, W, E>([&](int k) { return x[k / E]; }, 0, Combine());
     };
     int64_t r = 0;
     for (; r + G <= with_room; r += G) {
-      ops::finished<Op>(group(r, std::true_type())).store(out + r * U * int64_t(sizeof(A)));
+      ops::finished<Op>(group(r, std::false_type())).store(out + r * U * int64_t(sizeof(A)));
     }
     for (; r < rows; r += G) {
-      const V x = ops::finished<Op>(group(r, std::false_type()));
+      const V x = ops::finished<Op>(group(r, std::true_type()));
       const int64_t count = rows - r < G ? rows - r : G;
       store_part(x, out + r * U * int64_t(sizeof(A)), count * U);
     }
@@ -354,7 +369,7 @@ struct Rows {
     using I = ops::int_t<V>;
     using item = ops::scalar_t<I>;
     constexpr int of_vector = W / N;
-    const I lane = iota<I>(), row = lane >> std::countr_zero(unsigned{N});
+    const I lane = ops::iota<I>(), row = lane >> std::countr_zero(unsigned{N});
     const I place = lane & I(item(N - 1));
     const auto live = place < I(item(n));
     I from;
@@ -599,11 +614,10 @@ struct DeviationRows {
     int64_t i = 0;
     for (; i + K * C <= n; i += K * C) {
       V s[K], q[K];
-      ARRAYX_UNROLL
       for (int k = 0; k < K; ++k) full_chunk<pages>(Sums::at(p, i + k * C), c, s[k], q[k]);
-      part = Sums::folded([&](int k) { return s[k]; })[0];
+      part = Sums::folded(s)[0];
       sums.push(&part, K);
-      part = Squares::folded([&](int k) { return q[k]; })[0];
+      part = Squares::folded(q)[0];
       squares.push(&part, K);
     }
     for (; i + C <= n; i += C) {

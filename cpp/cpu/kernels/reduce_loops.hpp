@@ -107,16 +107,6 @@ ARRAYX_HD void with_constant(int64_t n, F f) {
   f(std::integral_constant<int, Most>{});
 }
 
-// 0, 1, 2 …
-template <class V>
-ARRAYX_HD V iota() {
-  using T = ops::scalar_t<V>;
-  V x(T(0));
-  ARRAYX_UNROLL
-  for (int i = 0; i < ops::lane_traits<V>::lanes; ++i) x.set(i, T(i));
-  return x;
-}
-
 // The first `count` lanes at p, 0 < count < W; the others are zero. By a mask where there is one: a
 // copy of so many bytes is a call.
 template <class T, int W>
@@ -241,14 +231,14 @@ constexpr int64_t rows_with_room(int64_t rows, int64_t row_stride, int64_t beyon
 
 // Count vectors row(first), row(first + 1) …, each combined by halves until W / Count lanes are
 // left of it, which stand next to each other in the result. Or groups of Lanes of each are combined
-// so, until Lanes / Count are left.
-template <int Count, int Lanes = 0, class Row, class Combine>
+// so, until Lanes / Count are left. Least: row(first), row(first + Least) … hold so many already.
+template <int Count, int Lanes = 0, int Least = 1, class Row, class Combine>
 ARRAYX_HD auto fold_rows(const Row& row, int first, const Combine& combine) {
-  if constexpr (Count == 1) {
+  if constexpr (Count == Least) {
     return row(first);
   } else {
-    auto x = fold_rows<Count / 2, Lanes>(row, first, combine);
-    auto y = fold_rows<Count / 2, Lanes>(row, first + Count / 2, combine);
+    auto x = fold_rows<Count / 2, Lanes, Least>(row, first, combine);
+    auto y = fold_rows<Count / 2, Lanes, Least>(row, first + Count / 2, combine);
     constexpr int N = 2 * (Lanes ? Lanes : ops::lane_traits<decltype(x)>::lanes) / Count;
     return combine(halves<0, N>(x, y), halves<1, N>(x, y));
   }

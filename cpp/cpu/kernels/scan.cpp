@@ -69,7 +69,7 @@ class PastCaches {
       : before_(int(reinterpret_cast<std::uintptr_t>(row) % line_bytes / sizeof(T))),
         begins_(before_ > 0),
         line_(row - before_ * sizeof(T)),
-        lanes_(iota<I>() + I(W - before_)) {}
+        lanes_(ops::iota<I>() + I(W - before_)) {}
   ARRAYX_HD static void prepare(const char* in, char*) { fetch_page_after<line_bytes>(in); }
   ARRAYX_HD void put(V x, char* out) {
     if constexpr (whole_lines) {
@@ -244,7 +244,7 @@ struct Chunked {
       return x;
     } else {
       using I = ops::int_t<V>;
-      const auto upper = (iota<I>() & I(Step)) != I(0);
+      const auto upper = (ops::iota<I>() & I(Step)) != I(0);
       const V y = Op::combine(sources<Step>(x, std::make_index_sequence<W>()), x);
       return within<2 * Step>(select(upper, y, x));
     }

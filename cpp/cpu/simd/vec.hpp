@@ -238,6 +238,14 @@ struct lane_traits<Vec<T, N>> {
   using rebind = Vec<U, N>;
 };
 
+// 0, 1, 2 …
+template <class V>
+ARRAYX_HD V iota() {
+  return []<int... I>(std::integer_sequence<int, I...>) {
+    return V(typename V::native{static_cast<scalar_t<V>>(I)...});
+  }(std::make_integer_sequence<int, lane_traits<V>::lanes>());
+}
+
 template <int B, int N>
 ARRAYX_HD bool any(Mask<B, N> m) {
   if constexpr (N * B == 64) {
