@@ -157,6 +157,13 @@ struct KeyRange {
   bool unsorted;
 };
 using KeyRangeKernel = KeyRange (*)(const void* keys, std::int64_t n);
+// Keys of 32 bits above their positions, which count from `first`: items that sort as keys do,
+// equal ones in the order of their positions. And the positions of such items, which may be written
+// over them.
+using KeyItemsKernel = void (*)(const std::uint32_t* keys, std::uint64_t* items,
+                                std::uint32_t first, std::int64_t n);
+using ItemPositionsKernel = void (*)(const std::uint64_t* items, std::int64_t* positions,
+                                     std::int64_t n);
 // Writes n unsigned keys, of at most short_sort_bytes, to `out` in order; it may be `in`.
 using ShortSortKernel = void (*)(const void* in, void* out, std::int64_t n);
 inline constexpr int short_sort_bytes = 1 << 13;
@@ -259,6 +266,8 @@ struct KernelTable {
   KeysKernel keys[4][4] = {};  // and KeyKind
   ValuesKernel values[4][4] = {};
   KeyRangeKernel key_range[4] = {};
+  KeyItemsKernel key_items = nullptr;
+  ItemPositionsKernel item_positions = nullptr;
   ShortSortKernel short_sort[4] = {};  // none where vectors are narrow
   PartitionKernel partition[4] = {};   // of 32 and 64 bits, none at the baseline
   bool buckets_even_items = false;     // of 64 bits that lie evenly, rather than cut them

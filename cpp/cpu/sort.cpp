@@ -698,11 +698,21 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
         for (i64 i = first; i < last;) {
           const i64 end = std::min(last, i + 512);
           keys_of<T>(in + i * i64(sizeof(T)), keys, end - i, descending);
-          for (const K* key = keys; i < end; ++i) *to++ = Item(Item(*key++) << half | Item(i));
+          if constexpr (sizeof(K) == 4 && sizeof(Item) == 8) {
+            kernels().key_items(keys, to, static_cast<u32>(i), end - i);
+            to += end - i;
+            i = end;
+          } else {
+            for (const K* key = keys; i < end; ++i) *to++ = Item(Item(*key++) << half | Item(i));
+          }
         }
       };
       sort_items(a, sorted, n, threads, item_at, fill, [&](i64 first, i64 last) {
-        for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(sorted[i] & mask);
+        if constexpr (sizeof(Item) == 8) {
+          kernels().item_positions(sorted + first, out + first, last - first);
+        } else {
+          for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(sorted[i] & mask);
+        }
       });
     };
     if (sizeof(T) == 1 && n > (kernels().short_sort[2] ? 256 : insertion_length)) {

@@ -222,6 +222,27 @@ void fill_keys(KernelTable& table, int item) {
   }
 }
 
+void key_items(const std::uint32_t* keys, std::uint64_t* items, std::uint32_t first, i64 n) {
+  constexpr int lanes = ops::vector_bytes / 8;
+  using V = Vec<u64, lanes>;
+  V position = ops::iota<V>() + V(first);
+  i64 i = 0;
+  for (; i + lanes <= n; i += lanes, position += V(lanes)) {
+    const V key = ops::convert<V>(Vec<u32, lanes>::load(keys + i));
+    (key << 32 | position).store(items + i);
+  }
+  for (; i < n; ++i) items[i] = u64{keys[i]} << 32 | (first + static_cast<u64>(i));
+}
+
+void item_positions(const std::uint64_t* items, std::int64_t* positions, i64 n) {
+  constexpr int lanes = ops::vector_bytes / 8;
+  using V = Vec<u64, lanes>;
+  const u64 low = std::numeric_limits<u32>::max();
+  i64 i = 0;
+  for (; i + lanes <= n; i += lanes) (V::load(items + i) & V(low)).store(positions + i);
+  for (; i < n; ++i) positions[i] = static_cast<i64>(items[i] & low);
+}
+
 // ---- one line -----------------------------------------------------------------------------------
 
 // Vectors in registers are the rows of a matrix. A network sorts each column; then neighbouring
@@ -565,6 +586,8 @@ void fill_sort(KernelTable& table) {
   fill_keys<u16>(table, 1);
   fill_keys<u32>(table, 2);
   fill_keys<u64>(table, 3);
+  table.key_items = &key_items;
+  table.item_positions = &item_positions;
   if constexpr (ops::vector_bytes >= 32) {
     table.short_sort[1] = &short_sort<u16>;
     table.short_sort[2] = &short_sort<u32>;
