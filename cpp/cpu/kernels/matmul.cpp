@@ -191,19 +191,23 @@ ARRAYX_HD void panel(Numbers<T>& x, i64 m, i64 at, int last) {
 
 // What is left of a row, less than two vectors: in whole ones, and what remains in one more if it
 // must be or if there are some rows and it is more than half full, which is better than several.
-// The rest in vectors of half the length, of half that and so on.
+// The rest in vectors of half the length, of half that and so on; of bytes, which no instruction
+// multiplies by eight, in one of sixteen if there are more than two.
 template <int Parts, int N, class T>
 ARRAYX_HD void panels(Numbers<T>& x, i64 m, i64 at, bool must) {
   constexpr bool parts = ops::vector_bytes >= 32;  // of vectors can be read and written at once
+  constexpr bool last_of_bytes = sizeof(T) == 1 && N == 16;
+  constexpr int least = last_of_bytes ? 2 : N / 2;  // a panel has more of one row, too
   while (at < x.n) {
     const i64 rest = x.n - at;
-    if (rest < N && !must && !(parts && m >= 2 && 2 * rest > N)) break;
+    const bool pays = last_of_bytes || (parts && m >= 2);
+    if (rest < N && !must && !(pays && rest > least)) break;
     const int last = static_cast<int>(std::min<i64>(rest, N));
     panel<Parts, 1, N>(x, m, at, last);
     at += last;
   }
   if constexpr (N > Parts) {
-    if (at < x.n) panels<Parts, N / 2>(x, m, at, false);
+    if (at < x.n) panels<Parts, least>(x, m, at, false);
   }
 }
 
