@@ -662,7 +662,7 @@ def test_few_slabs_of_any_layout_are_picked_and_assigned(dtype):
         a = np.arange(70 * 3 * 9).astype("int8").astype(dtype).reshape(70, 3, 9).transpose(order)
         for axis in range(3):
             n = a.shape[axis]
-            for indices in ([1, -n], [n - 1, 0, n - 1], [[2, 1], [-1, 2]]):
+            for indices in ([1, -n], [n - 1, 0, n - 1], [2, 1, 0], [1, 1], [[2, 1], [-1, 2]]):
                 i = np.array(indices)
                 at = (slice(None),) * axis
                 if i.ndim == 1:
@@ -680,6 +680,29 @@ def test_few_slabs_of_any_layout_are_picked_and_assigned(dtype):
             with pytest.raises(IndexError):
                 ours(a)[(*at, ours(np.array([0, -n - 1])))] = 1
                 finished()
+
+
+# Runs that the same few indices pick from each of many rows.
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("run", [1, 3, 16, 30, 65])
+def test_short_runs_are_picked_from_each_of_many_rows(dtype, run):
+    draw = Draw(run)
+    for rows, n in [(8, 5), (9, 131), (1500, 17)]:
+        a = draw.values((2, rows, n, run), dtype)
+        for picks in (1, 3, 12, 64, 65):
+            indices = draw.numpy.integers(-n, n, picks)
+            for view in (a, a[:, ::-1], a[:, :, ::-1], a[:, :, :, ::-1], a[1, ::2]):
+                axis, x = view.ndim - 2, ours(view)
+                same(xp.take(x, ours(indices), axis=axis), np.take(view, indices, axis))
+            if rows > 1000:
+                continue
+            backwards = indices[::-1]
+            same(ours(a)[:, :, ours(backwards)], a[:, :, backwards])
+            repeated = np.broadcast_to(a[:, :1], a.shape)
+            same(xp.take(ours(repeated), ours(indices), axis=2), np.take(repeated, indices, 2))
+        for wrong in (n, -n - 1):
+            with pytest.raises(IndexError, match=out_of_bounds(wrong, 2, n)):
+                finished(xp.take(ours(a), ours(np.array([0, 2, wrong, 1])), axis=2))
 
 
 @given(seeds)
