@@ -157,6 +157,8 @@ struct KeyRange {
   bool unsorted;
 };
 using KeyRangeKernel = KeyRange (*)(const void* keys, std::int64_t n);
+// Whether no key is less than the one before it.
+using AscendingKernel = bool (*)(const void* keys, std::int64_t n);
 // Keys of 32 bits above their positions, which count from `first`: items that sort as keys do,
 // equal ones in the order of their positions. And the positions of such items, which may be written
 // over them.
@@ -266,6 +268,7 @@ struct KernelTable {
   KeysKernel keys[4][4] = {};  // and KeyKind
   ValuesKernel values[4][4] = {};
   KeyRangeKernel key_range[4] = {};
+  AscendingKernel ascending[4] = {};
   KeyItemsKernel key_items = nullptr;
   ItemPositionsKernel item_positions = nullptr;
   ShortSortKernel short_sort[4] = {};  // none where vectors are narrow

@@ -18,6 +18,7 @@
 #include "kernels.hpp"
 #include "keys.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace arrayx::cpu {
 
@@ -77,7 +78,8 @@ bool in_order(const char* in, i64 n, bool descending, bool threads, Seen&& seen)
       for (i64 first = begin; first < end; first += std::exchange(block, longest)) {
         const i64 last = std::min(end, first + block), from = std::max<i64>(first - 1, 0);
         keys_of<T>(in + from * i64(sizeof(T)), keys, last - from, descending);
-        if (kernels().key_range[item_class(sizeof(T))](keys, last - from).unsorted) return false;
+        if (last < end) fetch(in + last * i64(sizeof(T)), 1024);
+        if (!kernels().ascending[item_class(sizeof(T))](keys, last - from)) return false;
         seen(first, last);
       }
       return true;

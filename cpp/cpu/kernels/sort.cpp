@@ -168,6 +168,28 @@ void values_of(const void* keys, void* out, i64 n, bool descending) {
 }
 
 template <class K>
+bool ascending(const void* keys, i64 n) {
+  using V = KeyVec<K>;
+  constexpr i64 lanes = ops::lane_traits<V>::lanes, size = sizeof(K);
+  const char* const p = static_cast<const char*>(keys);
+  const V top(top_bit<K>);
+  const auto falls = [&](V x, V before) {
+    return ones_where<K>(as_signed<K>(x ^ top) < as_signed<K>(before ^ top));
+  };
+  V falling(K(0));
+  i64 i = 1;
+  for (; i + lanes <= n; i += lanes) {
+    falling = falling | falls(V::load(p + i * size), V::load(p + (i - 1) * size));
+  }
+  if (i < n) {
+    const int rest = static_cast<int>(n - i);
+    falling =
+        falling | falls(V::load_first(p + i * size, rest), V::load_first(p + (i - 1) * size, rest));
+  }
+  return !ops::any(falling != V(K(0)));
+}
+
+template <class K>
 KeyRange key_range(const void* keys, i64 n) {
   using V = KeyVec<K>;
   using W = SignedVec<K>;  // whose comparison AVX2 has
@@ -219,6 +241,7 @@ void fill_keys(KernelTable& table, int item) {
     table.keys[item][int(KeyKind::floating)] = &keys_of<K, KeyKind::floating>;
     table.values[item][int(KeyKind::floating)] = &values_of<K, KeyKind::floating>;
     table.key_range[item] = &key_range<K>;
+    table.ascending[item] = &ascending<K>;
   }
 }
 
