@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from ..cases import (
@@ -70,6 +71,21 @@ def gathers(scale: Scale) -> Iterator[Case]:
                     writes=size // 2,
                     spelled={"PyTorch": f"xp.index_select(x, {axis}, i)"},
                 )
+        for n, picks in itertools.product((scale.medium, scale.large), (5, 12)):
+            rows = max(1, n // 512)
+            size = 2 * itemsize(dtype) * rows * picks * 32
+            yield Case(
+                "indexing",
+                f"take of {picks}, axis=1",
+                "xp.take(x, i, axis=1)",
+                {
+                    "x": Operand((rows, 16, 32), dtype),
+                    "i": Operand((picks,), "int64", "below", high=16),
+                },
+                reads=size // 2,
+                writes=size // 2,
+                spelled={"PyTorch": "xp.index_select(x, 1, i)"},
+            )
         for axis in (0, 1):
             shape = (side(4 * scale.medium),) * 2
             yield Case(

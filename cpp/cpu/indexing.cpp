@@ -1010,7 +1010,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const i64 picks = index.layout->size, reached = reach_of(*in.layout, n, stride);
       const i64 item_bytes = itemsize(out.dtype), reached_bytes = reached * item_bytes;
       // Picks within a row are near each other, which pays for loops over many rows; those of long
-      // rows need no copies of views, unless one is of all.
+      // rows need no copies of views, unless one is of many.
       constexpr i64 most_apart = 1024;
       const i64 most_of_slab = plan.stride[0][last_dim] == 0 ? size : most_apart;
       const i64 row_bytes = plan.size[last_dim] * item_bytes;
@@ -1023,7 +1023,7 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         if (failed) return;
         const bool by_slabs =
             row_bytes < fetched_run && near && !(runs_alike && row_bytes >= line_bytes);
-        if (by_slabs || evenly_apart(offsets, picks)) {
+        if (by_slabs || (plan.ndim() > 2 && evenly_apart(offsets, picks))) {
           return for_each_slab(*index.layout, offsets, in, out,
                                [](const Operand& slab, const Operand& part) { copy(slab, part); });
         }
