@@ -730,6 +730,11 @@ void for_each_slab(const Layout& index, const i64* offsets, const Operand& slabs
   }
 }
 
+// Memory traffic of picking one run of `bytes` anywhere: at least a cache line.
+i64 traffic_of_run(i64 bytes) {
+  return std::max<i64>(64, bytes);
+}
+
 // Whether a plan of indices, source and result picks short runs by few indices, the same ones in
 // each of many rows.
 constexpr i64 few_alike = 64;
@@ -761,11 +766,12 @@ void gather_runs_alike(Plan plan, const i64* offsets, bool asks, const Operand& 
     using T = decltype(item);
     constexpr i64 bytes = sizeof(T), ahead_bytes = 8 << 10;
     const i64 run = length * bytes, span = (*most - *least) * bytes + run;
-    const bool near = span <= picks * (run + line_bytes);  // all between them is asked for at once
-    const i64 ahead = std::max<i64>(1, ahead_bytes / (near ? span : picks * (run + line_bytes)));
+    const i64 touched = picks * (run + line_bytes);
+    const bool near = span <= touched;  // all between them is asked for at once
+    const i64 ahead = std::max<i64>(1, ahead_bytes / std::min(span, touched));
     const Steps step{0, bytes, bytes}, each{8, 0, apart * bytes};
     const Steps row = steps_along<bytes>(plan, along - 1);
-    parallel_for(cut.chunks, cut.count * picks * (run + line_bytes), [&](i64 chunk) {
+    parallel_for(cut.chunks, cut.count * picks * (traffic_of_run(run) + 8), [&](i64 chunk) {
       walk_chunk(plan, cut, chunk, [&](const i64* at, i64 rows, i64 first, i64 last) {
         const char* p = in.data + (at[1] + first) * bytes;
         char* q = out.data + (at[2] + first) * bytes;
@@ -784,11 +790,6 @@ void gather_runs_alike(Plan plan, const i64* offsets, bool asks, const Operand& 
       });
     });
   });
-}
-
-// Memory traffic of picking one run of `bytes` anywhere: at least a cache line.
-i64 traffic_of_run(i64 bytes) {
-  return std::max<i64>(64, bytes);
 }
 
 }  // namespace

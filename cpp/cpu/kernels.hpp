@@ -160,12 +160,12 @@ using KeyRangeKernel = KeyRange (*)(const void* keys, std::int64_t n);
 // Whether no key is less than the one before it.
 using AscendingKernel = bool (*)(const void* keys, std::int64_t n);
 // Keys of 32 bits above their positions, which count from `first`: items that sort as keys do,
-// equal ones in the order of their positions. And the positions of such items, which may be written
-// over them.
+// equal ones in the order of their positions. And the positions of items that have them in the bits
+// of a mask; they may be written over the items.
 using KeyItemsKernel = void (*)(const std::uint32_t* keys, std::uint64_t* items,
                                 std::uint32_t first, std::int64_t n);
 using ItemPositionsKernel = void (*)(const std::uint64_t* items, std::int64_t* positions,
-                                     std::int64_t n);
+                                     std::uint64_t mask, std::int64_t n);
 // Writes n unsigned keys, of at most short_sort_bytes, to `out` in order; it may be `in`.
 using ShortSortKernel = void (*)(const void* in, void* out, std::int64_t n);
 inline constexpr int short_sort_bytes = 1 << 13;

@@ -71,14 +71,14 @@ bool in_order(const char* in, i64 n, bool descending, bool threads, Seen&& seen)
   if constexpr (is_complex_type<T> || sizeof(T) == 1) {
     return false;
   } else {
-    constexpr i64 longest = 512;
+    constexpr i64 longest = 512, fetched_bytes = 1024;  // of what follows a block
     const auto goes_on_through = [&](i64 begin, i64 end) {
       Key<T> keys[longest + 1];
       i64 block = 32;
       for (i64 first = begin; first < end; first += std::exchange(block, longest)) {
         const i64 last = std::min(end, first + block), from = std::max<i64>(first - 1, 0);
         keys_of<T>(in + from * i64(sizeof(T)), keys, last - from, descending);
-        if (last < end) fetch(in + last * i64(sizeof(T)), 1024);
+        if (last < end) fetch(in + last * i64(sizeof(T)), fetched_bytes);
         if (!kernels().ascending[item_class(sizeof(T))](keys, last - from)) return false;
         seen(first, last);
       }
@@ -470,6 +470,10 @@ class Order {
         word_at_(word_at) {}
 
   i64 position(u64 item) const { return static_cast<i64>(item & mask_); }
+  // Of n items; they may be written over them.
+  void positions(const u64* items, i64* out, i64 n) const {
+    kernels().item_positions(items, out, mask_, n);
+  }
 
   // a[0…n) by means of b; equal ones stay in the order of their positions, which is how they come.
   void sort(u64* a, u64* b, i64 n, int word, bool threads) const {
@@ -619,9 +623,8 @@ void argsort_complex(const char* in, i64* out, i64 n, bool descending, bool thre
     if (end > first) order.sort(a + first, b + first, end - first, 0, threads);
     first = end;
   }
-  over_pieces(n, threads, 16, [&](i64 from, i64 to) {
-    for (i64 i = from; i < to; ++i) out[i] = order.position(a[i]);
-  });
+  over_pieces(n, threads, 16,
+              [&](i64 from, i64 to) { order.positions(a + from, out + from, to - from); });
 }
 
 // Positions of what is false and then of what is true, or the reverse.
@@ -711,7 +714,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
       };
       sort_items(a, sorted, n, threads, item_at, fill, [&](i64 first, i64 last) {
         if constexpr (sizeof(Item) == 8) {
-          kernels().item_positions(sorted + first, out + first, last - first);
+          kernels().item_positions(sorted + first, out + first, mask, last - first);
         } else {
           for (i64 i = first; i < last; ++i) out[i] = static_cast<i64>(sorted[i] & mask);
         }
@@ -739,7 +742,7 @@ void argsort_line(const char* in, i64* out, i64 n, bool descending, bool threads
       });
       order.sort_by(keys, a, n, 0, threads);
       over_pieces(n, threads, 16, [&](i64 first, i64 last) {
-        for (i64 i = first; i < last; ++i) out[i] = order.position(a[i]);
+        order.positions(a + first, out + first, last - first);
       });
     }
   }

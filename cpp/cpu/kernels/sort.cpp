@@ -257,13 +257,13 @@ void key_items(const std::uint32_t* keys, std::uint64_t* items, std::uint32_t fi
   for (; i < n; ++i) items[i] = u64{keys[i]} << 32 | (first + static_cast<u64>(i));
 }
 
-void item_positions(const std::uint64_t* items, std::int64_t* positions, i64 n) {
+void item_positions(const std::uint64_t* items, std::int64_t* positions, std::uint64_t mask,
+                    i64 n) {
   constexpr int lanes = ops::vector_bytes / 8;
   using V = Vec<u64, lanes>;
-  const u64 low = std::numeric_limits<u32>::max();
   i64 i = 0;
-  for (; i + lanes <= n; i += lanes) (V::load(items + i) & V(low)).store(positions + i);
-  for (; i < n; ++i) positions[i] = static_cast<i64>(items[i] & low);
+  for (; i + lanes <= n; i += lanes) (V::load(items + i) & V(mask)).store(positions + i);
+  for (; i < n; ++i) positions[i] = static_cast<i64>(items[i] & mask);
 }
 
 // ---- one line -----------------------------------------------------------------------------------
