@@ -107,6 +107,45 @@ def test_few_places_of_many(dtype, columns, runs):
     same(x, expected_of(a, index, value))
 
 
+# On a GPU a block takes out what it means again later where few places are meant many times.
+SHARES = {"few places": 1, "and others": 0.3, "in a row": 0}
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize(
+    "dtype, columns", [("float64", 1), ("int8", 1), ("float32", 3), ("float64", 2)]
+)
+@pytest.mark.parametrize(
+    "places, count",
+    [
+        (50, 1_000),
+        (200_003, 150_000),
+        (1_000_003, 300_000),
+        (4_800_007, 600_000),
+        (1_300_003, 600_000),
+        (9_000_011, 1_100_000),
+        (2_400_007, 2_200_000),
+    ],
+)
+def test_places_that_are_meant_many_times(places, count, dtype, columns, share):
+    rng = np.random.default_rng(columns)
+    index = np.repeat(rng.integers(0, places, count // 10), 10)[:count]
+    if SHARES[share] > 0:
+        index = rng.integers(0, places, count)
+        some = rng.random(count) < SHARES[share]
+        index[some] = rng.integers(-16, 0, some.sum()) * (places // 16)
+    count = len(index)
+    a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
+    expected = expected_of(a, index, value)
+    x = ours(a)
+    x[ours(index), ...] = ours(value)
+    same(x, expected)
+    index[count // 2] = -places - 1
+    with pytest.raises(IndexError, match=f"index {-places - 1} is out of bounds"):
+        finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
+    same(x, expected)
+
+
 def test_single_items_by_two_indices():
     rng = np.random.default_rng(0)
     height, width, count = 2_400, 2_000, 550_000

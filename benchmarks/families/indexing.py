@@ -267,6 +267,21 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
                 tier=FULL,
             )
+        for n in (scale.medium, scale.large // 4):
+            yield Case(
+                "indexing",
+                "x[i] = v, few places",
+                "x[j] = v",
+                {
+                    "x": Operand((n,), dtype),
+                    "i": Operand((scale.medium,), "int64", "below", high=16),
+                    # One value, so that the result is the same whichever is written last.
+                    "v": Operand((scale.medium,), dtype, low=1, high=1),
+                },
+                views={"j": f"i * {n // 16}"},
+                changes="x",
+                tier=FULL,
+            )
 
 
 def cases(scale: Scale) -> Iterator[Case]:
