@@ -181,6 +181,26 @@ def test_many_of_the_smallest_matrices_have_the_bits_of_few(dtype):
         close(xp.matmul(x, xp.asarray(solved)), host(b), 1e6 * eps(dtype))
 
 
+# On a GPU the fewer threads have a matrix the more there are, and the larger they are.
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("n", [17, 24, 33, 48, 64])
+def test_few_and_many_matrices_are_solved_alike(n, dtype):
+    rng = np.random.default_rng(n)
+    a = random(rng, (1500, n, n), dtype)
+    a += (4 * n**0.5 * np.eye(n)[rng.permutation(n)]).astype(dtype)
+    b = random(rng, (1500, n, 3), dtype)
+    sign, log = np.linalg.slogdet(a)
+    bound = tolerance(a, 100)
+    for count in (1, 200, 700, 1500):
+        x = xp.asarray(a[:count])
+        products = host(xp.matmul(x, xp.linalg.inv(x)))
+        close(products, np.broadcast_to(np.eye(n, dtype=dtype), products.shape), bound)
+        close(xp.matmul(x, xp.linalg.solve(x, xp.asarray(b[:count]))), b[:count], bound)
+        result = xp.linalg.slogdet(x)
+        close(result.sign, sign[:count], bound)
+        close(result.logabsdet, log[:count], bound)
+
+
 @pytest.mark.parametrize("dtype", FLOATING)
 def test_determinant_does_not_overflow_on_the_way(dtype):
     big = 1e30 if eps(dtype) > 1e-10 else 1e200
