@@ -1166,7 +1166,7 @@ def test_sums_over_groups_of_dimensions_in_any_order(dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_dimensions_that_do_not_merge_give_the_bits_of_contiguous_ones(dtype):
     cube = Draw(15).numpy.standard_normal((40, 33, 66)).astype(dtype)
-    plane = cube.reshape(40 * 33, 66)
+    plane, block = cube.reshape(40 * 33, 66), cube.reshape(60, 44, 33)
     repeated = np.broadcast_to(plane[:, :40], (3, *plane[:, :40].shape))
     for view, axes in (
         (plane[:70, :66].T, (0, 1)),
@@ -1175,6 +1175,9 @@ def test_dimensions_that_do_not_merge_give_the_bits_of_contiguous_ones(dtype):
         (cube.transpose(0, 2, 1), (1, 2)),
         (cube.transpose(2, 0, 1)[::-1], (1, 2)),
         (cube[:, 1:, ::3], (1, 2)),
+        (block.T, (1, 2)),
+        (block.T, (0, 1, 2)),
+        (block.transpose(2, 0, 1), (0, 1)),
         (repeated.transpose(1, 0, 2), (0, 1, 2)),
     ):
         x, packed = ours(view), ours(np.ascontiguousarray(view))
