@@ -217,6 +217,11 @@ class Backend {
   virtual bool compress(const Operand& /*in*/, const Operand& /*mask*/, const Operand& /*out*/) {
     return false;
   }
+  // Writes each element of a one-dimensional `in` as often as `counts` (int64, as many) says into a
+  // contiguous `out` of as many as they add up to; false from an engine that has no such loop.
+  virtual bool repeat(const Operand& /*in*/, const Operand& /*counts*/, const Operand& /*out*/) {
+    return false;
+  }
   // out[offsets[i…] + slab…] = in[i…, slab…], in index order, so that the last of equal offsets
   // wins. out.layout describes one slab. in is a host scalar, or cast to out's dtype. Where offsets
   // were made of an index out of bounds of which the engine has told nobody yet, nothing is

@@ -227,6 +227,24 @@ def test_repeat_by_many_counts_and_to_many_elements():
             xp.repeat(xp.asarray(a), xp.asarray(counts), axis=0)
 
 
+@pytest.mark.parametrize("most", [2, 5, 40])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex128"])
+def test_repeat_single_elements_by_many_counts(dtype, most):
+    draw = np.random.default_rng(2)
+    a, counts = draw.normal(size=140_000).astype(dtype), draw.integers(0, most, 70_000)
+    counts[:40_000:7] = 0
+    counts[-3:] = 0, 11, 0
+    x, times = xp.asarray(a), xp.asarray(counts)
+    same(xp.repeat(x[:70_000], times), np.repeat(a[:70_000], counts))
+    same(xp.repeat(x[::2], times), np.repeat(a[::2], counts))
+    same(xp.repeat(x[::-2], xp.flip(times)), np.repeat(a[::-2], counts[::-1]))
+    same(xp.repeat(x[:2000], times[5000:7000]), np.repeat(a[:2000], counts[5000:7000]))
+    for wrong, words in ((-1, "at least 0, not -1"), (2**62, r"2\*\*63")):
+        counts[[7, 9, 11]] = wrong
+        with pytest.raises(ValueError, match=words):
+            xp.repeat(x[::2], xp.asarray(counts))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float64"])
 def test_many_parts_that_take_turns(dtype):
     n = 64_000_000 // (7 * np.dtype(dtype).itemsize) + 400_000

@@ -25,6 +25,9 @@ LOOPS = {
     "sort": lambda x: xp.sort(x, axis=0),
     "mask": lambda x: x[x > 0],
     "gather": lambda x: x[:, ::-1][xp.astype(xp.abs(x[:, 0]), xp.int64)],
+    "repeat": lambda x: xp.repeat(
+        xp.reshape(x[:200], (-1,)), xp.reshape(xp.astype(xp.abs(x[:200]), xp.int64), (-1,))
+    ),
 }
 # Loops within one matrix.
 FACTORS = {

@@ -72,6 +72,10 @@ class CpuBackend final : public Backend {
     cpu::compress(in, mask, out);
     return true;
   }
+  bool repeat(const Operand& in, const Operand& counts, const Operand& out) override {
+    cpu::repeat(in, counts, out);
+    return true;
+  }
   void scatter(const Operand& in, const Operand& offsets, const OffsetRange&,
                const Operand& out) override {
     cpu::scatter(in, offsets, out);

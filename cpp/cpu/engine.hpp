@@ -30,6 +30,7 @@ void gather(const Operand& in, const Operand& offsets, const Operand& out);
 bool gather_indexed(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
                     const Operand& out, std::int64_t* bad);
 void compress(const Operand& in, const Operand& mask, const Operand& out);
+void repeat(const Operand& in, const Operand& counts, const Operand& out);
 void scatter(const Operand& in, const Operand& offsets, const Operand& out);
 std::optional<bool> scatter_indexed(const Operand& in, const Operand& index, std::int64_t n,
                                     std::int64_t stride, const Operand& out, std::int64_t* bad);

@@ -17,6 +17,7 @@
 #include "engine.hpp"
 #include "items.hpp"
 #include "kernels.hpp"
+#include "keys.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
 
@@ -1267,6 +1268,75 @@ void compress(const Operand& in, const Operand& mask, const Operand& out) {
     };
     if (!alone) return parallel_for(cut.chunks, work, pick);
     for (i64 chunk = 0; chunk < cut.chunks; ++chunk) pick(chunk);
+  });
+}
+
+namespace {
+
+// Four copies of an item, or as many as four words hold.
+template <class T>
+void repeat_few(char* to, T item) {
+  if constexpr (sizeof(T) < sizeof(u64)) {
+    constexpr u64 ones = ~u64{0} / ((u64{1} << 8 * sizeof(T)) - 1);
+    const u64 word = std::bit_cast<Unsigned<sizeof(T)>>(item) * ones;
+    for (int w = 0; w < 4; ++w) store(to + w * sizeof word, word);
+  } else {
+    for (int k = 0; k < 4; ++k) store(to + k * sizeof item, item);
+  }
+}
+
+// To [to, end) n elements, each as often as its count says; zeros where counts have become less.
+// A few of each at once, for how many are right, no processor guesses: what is too much, the next
+// ones overwrite.
+template <class T>
+void repeat_items(const char* in, i64 in_step, const char* counts, i64 count_step, i64 n, char* to,
+                  char* const end) {
+  constexpr i64 bytes = sizeof(T), few = std::max<i64>(4, 32 / bytes);
+  for (i64 i = 0; i < n; ++i) {
+    const T item = load<T>(in + i * in_step);
+    const i64 times = load<i64>(counts + i * count_step), room = (end - to) / bytes;
+    if (static_cast<u64>(times) <= few && few <= room) {
+      repeat_few(to, item);
+      to += times * bytes;
+      continue;
+    }
+    const i64 fitting = std::clamp<i64>(times, 0, room);
+    if (fitting <= room - few) {
+      for (i64 done = 0; done < fitting; done += few) repeat_few(to + done * bytes, item);
+    } else {
+      repeat_item(to, item, fitting);
+    }
+    to += fitting * bytes;
+  }
+  std::memset(to, 0, end - to);
+}
+
+}  // namespace
+
+void repeat(const Operand& in, const Operand& counts, const Operand& out) {
+  const i64 n = in.layout->size, room = out.layout->size, bytes = itemsize(in.dtype);
+  const i64 chunk = thread_count() == 1 ? n : chunk_elements, chunks = (n + chunk - 1) / chunk;
+  const i64 in_step = in.layout->strides[0] * bytes;
+  const i64 count_step = counts.layout->strides[0] * i64(sizeof(i64));
+  std::vector<i64> before(chunks + 1, 0);  // elements of the result before each chunk
+  if (chunks > 1) {
+    parallel_for(chunks, n * i64(sizeof(i64)), [&](i64 c) {
+      u64 sum = 0;
+      for (i64 i = c * chunk; i < std::min(n, (c + 1) * chunk); ++i) {
+        sum += load<u64>(counts.data + i * count_step);
+      }
+      before[c + 1] = static_cast<i64>(std::min<u64>(sum, room));
+    });
+  }
+  add_up(before, room);
+  dispatch_item(bytes, [&](auto item) {
+    using T = decltype(item);
+    parallel_for(chunks, n * i64(sizeof(i64)) + (n + room) * bytes, [&](i64 c) {
+      const i64 first = c * chunk;
+      repeat_items<T>(in.data + first * in_step, in_step, counts.data + first * count_step,
+                      count_step, std::min(chunk, n - first), out.data + before[c] * bytes,
+                      out.data + before[c + 1] * bytes);
+    });
   });
 }
 

@@ -349,15 +349,30 @@ Array repeat(const Array& x, std::int64_t repeats, std::optional<std::int64_t> a
 
 namespace {
 
-// What many counts on another device add up to, of which only this comes to the host. Nothing where
-// one is negative, or they may add up to more than an int64 holds.
+// What many counts add up to, of which only this comes to the host from another device. Nothing
+// where one is negative, or they may add up to more than an int64 holds.
 std::optional<std::int64_t> sum_of_counts(const Array& counts) {
-  const Array told[] = {min(counts, {}, false), max(counts, {}, false), sum(counts, {}, {}, false)};
-  const Array on_host = astype(stack(told, 0), DType::int64, false, Device{});
-  const std::int64_t* const known = on_host.data_as<std::int64_t>();
-  std::int64_t bound;
-  if (known[0] < 0 || __builtin_mul_overflow(known[1], counts.size(), &bound)) return std::nullopt;
-  return known[2];
+  std::int64_t least = 0, most = 0, total = 0, bound;
+  if (counts.device().type == DeviceType::cpu) {
+    const std::int64_t* const count = counts.data_as<std::int64_t>();
+    const std::int64_t stride = counts.strides()[0];
+    std::uint64_t bits = 0, added = 0;  // those that any count has; modulo 2**64
+    for (std::int64_t i = 0; i < counts.size(); ++i) {
+      const auto times = static_cast<std::uint64_t>(count[i * stride]);
+      bits |= times;
+      added += times;
+    }
+    least = most = static_cast<std::int64_t>(bits);
+    total = static_cast<std::int64_t>(added);
+  } else {
+    const Array told[] = {min(counts, {}, false), max(counts, {}, false),
+                          sum(counts, {}, {}, false)};
+    const Array on_host = astype(stack(told, 0), DType::int64, false, Device{});
+    const std::int64_t* const known = on_host.data_as<std::int64_t>();
+    least = known[0], most = known[1], total = known[2];
+  }
+  if (least < 0 || __builtin_mul_overflow(most, counts.size(), &bound)) return std::nullopt;
+  return total;
 }
 
 // Which element each one of the result repeats, where the counts are.
@@ -385,9 +400,11 @@ Array repeat(const Array& x, const Array& repeats, std::optional<std::int64_t> a
   constexpr std::int64_t few_counts = 1024, few_elements = 4096;
   const Array counts_there = astype(repeats, DType::int64, false);
   const bool on_host = x.device().type == DeviceType::cpu;
-  if (!on_host && repeats.size() > few_counts) {
+  if (repeats.size() > few_counts && (!on_host || in.ndim() == 1)) {
     if (const auto sum = sum_of_counts(counts_there)) {
-      return take(in, positions_of_repeats(counts_there, *sum), along);
+      if (!on_host) return take(in, positions_of_repeats(counts_there, *sum), along);
+      const Array out = empty(Dims{*sum}, in.dtype, in.device());
+      if (backend_of(in).repeat(in, counts_there, out)) return out;
     }
   }
   const Array counts = astype(counts_there, DType::int64, false, Device{});
