@@ -224,12 +224,13 @@ T* part(char* workspace, std::int64_t at) {
 }
 
 // body(workspace, i) for each matrix, on our threads; false from it means that there is no result.
-// Returns the first such i, or -1. `work` are the multiplications of one matrix.
+// Returns the first such i, or -1. `work` are the multiplications of one matrix, each of which
+// takes as long as moving a few bytes where matrices are small.
 template <class Body>
 std::int64_t in_groups(std::int64_t count, double work, const Workspace& workspace,
                        const Body& body) {
   constexpr std::int64_t call = 2048;  // what LAPACK costs before it does anything
-  const std::int64_t cost = static_cast<std::int64_t>(std::min(work, 0x1p40)) + call;
+  const std::int64_t cost = static_cast<std::int64_t>(std::min(4 * work, 0x1p40)) + call;
   const std::int64_t group = std::max<std::int64_t>(1, (1 << 16) / cost);
   const std::int64_t groups = (count + group - 1) / group;
   std::int64_t total;
@@ -335,7 +336,8 @@ void from_lanes(const T* block, std::int64_t elements, int used, int lanes, T* t
 }
 
 // body(workspace, i, used) for blocks of matrices i … i + used - 1; it returns the lanes, as bits,
-// that have no result. Returns the first such matrix, or -1.
+// that have no result. Returns the first such matrix, or -1. `work` is that of a block: of what
+// iterates, as measured with up to 32 rows.
 template <class Body>
 std::int64_t for_each_block(std::int64_t count, int lanes, double work, const Workspace& workspace,
                             const Body& body) {
@@ -894,7 +896,7 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
         };
         return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
       };
-      return for_each_block(a.count, lanes, 16.0 * n * n * n, w, by_rotations);
+      return for_each_block(a.count, lanes, 300.0 * n * n, w, by_rotations);
     }
     if (const SmallMatrixKernels* lane = small_kernels<T>(n, vectors ? n : 0, a.count)) {
       const int lanes = lane->lanes;
@@ -936,7 +938,7 @@ std::int64_t eigh_as(const Operand& a_operand, const Operand& values, const Oper
         };
         return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
       };
-      return for_each_block(a.count, lanes, 4.0 * n * n * n, w, by_lanes);
+      return for_each_block(a.count, lanes, (vectors ? 900.0 : 300.0) * n * n, w, by_lanes);
     }
   }
   if constexpr (!Lapack<T>::complex) {
@@ -1160,7 +1162,7 @@ std::int64_t eig_as(const Operand& a_operand, const Operand& values, const Opera
         }
         return lanes_lost(used, open, [](int) {}, [&](int l) { return by_lapack(memory, i + l); });
       };
-      return for_each_block(a.count, lanes, 20.0 * n * n * n, w, by_lanes);
+      return for_each_block(a.count, lanes, (vectors ? 1000.0 : 400.0) * n * n, w, by_lanes);
     }
   }
   return for_each_matrix<T>(a.count, n * n, 20.0 * n * n * n, w, by_lapack);
@@ -1246,7 +1248,7 @@ std::int64_t svd_as(const Operand& a_operand, const Operand* u, const Operand& s
         };
         return lanes_lost(used, open, take, [&](int l) { return by_lapack(memory, i + l); });
       };
-      return for_each_block(a.count, lanes, 32.0 * most * k * k, w, by_rotations);
+      return for_each_block(a.count, lanes, 450.0 * most * k, w, by_rotations);
     }
   }
   if constexpr (!Lapack<T>::complex) {
