@@ -2088,7 +2088,8 @@ bool put_rows(const Operand& in, const Operand& positions, const Targets& target
   for (const std::int64_t s : out.layout->shape) shape.push_back(s);
   Source source(in, shape, out.dtype);
   if (index_ndim > 1) source.in_order();
-  const std::int64_t apart = source.layout->strides[index_ndim - 1];
+  // Dimensions of one have any stride where all is contiguous.
+  const std::int64_t apart = index_ndim > 1 ? out.layout->size : source.layout->strides[0];
   // The places, then a row's dimensions, of their slots, what is picked, and the output.
   Dims size{places}, strides[3] = {{1}, {0}, {range.step * targets.stride}};
   for (int d = 0; d < row_ndim; ++d) {

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from strided import finished, ours, same
 
+import arrayx as xp
+
 # Of 2, 4, 8 and 16 bytes, and of three, which fill none.
 ROWS = [
     ("int8", 2),
@@ -143,6 +145,16 @@ def test_places_that_are_meant_many_times(places, count, dtype, columns, share):
     index[count // 2] = -places - 1
     with pytest.raises(IndexError, match=f"index {-places - 1} is out of bounds"):
         finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
+    same(x, expected)
+
+
+def test_indices_whose_last_dimension_is_one():
+    rng = np.random.default_rng(4)
+    a, value = rows(rng, 5, 4, "int16"), rows(rng, 4, 4, "int16")
+    index = np.asarray([3, 1, 4, 2])
+    x, expected = ours(a), expected_of(a, index, value)
+    # That dimension of the value has a stride that is not a row's.
+    x[ours(index[:, None])] = xp.permute_dims(ours(value[:, :, None]), (0, 2, 1))
     same(x, expected)
 
 
