@@ -548,11 +548,6 @@ struct Engine {
     }
   }
 
-  // Transforms of length n of so many elements in all, in the units of parallel_for.
-  static int64_t work(int64_t elements, int64_t n) {
-    return elements * (std::bit_width(static_cast<std::uint64_t>(n)) + 4) / 4 * complex_bytes;
-  }
-
   int64_t block_bytes(const FftLanePlan& plan, int64_t elements = 0) const {
     return std::max(plan.block, elements) * lanes * complex_bytes;
   }
@@ -690,6 +685,9 @@ struct Engine {
 
   // ---- long transforms
 
+  // The work of one stage over `elements` complex numbers, in the units of parallel_for.
+  static int64_t work(int64_t elements) { return elements * complex_bytes; }
+
   // Contiguous in (its first `count` elements; n, or with zeros up to a full row of n2) to out,
   // which may be in; of the real types that `source` and `target` move.
   void four_step(const LongPlan& plan, const FftKernels& source, const char* in, int64_t count,
@@ -706,8 +704,7 @@ struct Engine {
     const FftLanePlan& first = plan.first->kernel;
     const int64_t first_bytes = block_bytes(first);
     const int64_t first_groups = group_count(first_bytes);
-    const int64_t first_chunks = (column_blocks + first_groups - 1) / first_groups;
-    parallel_for(first_chunks, work(plan.n, n1), [&](int64_t c) {
+    parallel_for((column_blocks + first_groups - 1) / first_groups, work(plan.n), [&](int64_t c) {
       const int64_t from = c * first_groups;
       const int groups = static_cast<int>(std::min(first_groups, column_blocks - from));
       const StorageRef memory = allocate((groups + 1) * first_bytes);
@@ -738,8 +735,7 @@ struct Engine {
     const FftLanePlan& second = plan.second->kernel;
     const int64_t second_bytes = block_bytes(second);
     const int64_t second_groups = group_count(second_bytes);
-    const int64_t second_chunks = (row_blocks + second_groups - 1) / second_groups;
-    parallel_for(second_chunks, work(plan.n, n2), [&](int64_t c) {
+    parallel_for((row_blocks + second_groups - 1) / second_groups, work(plan.n), [&](int64_t c) {
       const int64_t from = c * second_groups;
       const int groups = static_cast<int>(std::min(second_groups, row_blocks - from));
       const StorageRef memory = allocate((groups + 1) * second_bytes);
@@ -1022,7 +1018,8 @@ struct Engine {
     const bool columns = walk.in_step > 2 * array.item || walk.out_step > 2 * array.item;
     const int64_t groups = columns ? std::min(most, group_count(bytes)) : 1;
     const int64_t per_chunk = std::max<int64_t>(groups, 131072 / bytes / groups * groups);
-    parallel_for((most + per_chunk - 1) / per_chunk, work(walk.count * n, n), [&](int64_t c) {
+    const int64_t all = walk.count * n * (std::bit_width(static_cast<std::uint64_t>(n)) + 4) / 4;
+    parallel_for((most + per_chunk - 1) / per_chunk, all * complex_bytes, [&](int64_t c) {
       const StorageRef memory = allocate((groups + 1) * bytes);
       char* blocks = static_cast<char*>(memory->data);
       std::vector<char*> from(static_cast<std::size_t>(groups * lanes)), to(from.size());
@@ -1165,7 +1162,7 @@ struct Engine {
     if (one_by_one) {
       for (int64_t i = 0; i < walk.count; ++i) one(i);
     } else {
-      parallel_for(walk.count, work(walk.count * n, n), one);
+      parallel_for(walk.count, 4 * work(n) * walk.count, one);
     }
     if (target_memory) {
       if (call.way == Way::complex_to_real && whole) {
