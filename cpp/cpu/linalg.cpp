@@ -231,7 +231,7 @@ std::int64_t in_groups(std::int64_t count, double work, const Workspace& workspa
                        const Body& body) {
   constexpr std::int64_t call = 2048;  // what LAPACK costs before it does anything
   const std::int64_t cost = static_cast<std::int64_t>(std::min(4 * work, 0x1p40)) + call;
-  const std::int64_t group = std::max<std::int64_t>(1, (1 << 16) / cost);
+  const std::int64_t group = std::max<std::int64_t>(1, (1 << 18) / cost);
   const std::int64_t groups = (count + group - 1) / group;
   std::int64_t total;
   if (__builtin_mul_overflow(count, cost, &total)) total = std::int64_t{1} << 62;
