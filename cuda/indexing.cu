@@ -1291,12 +1291,15 @@ struct Buckets {
   u32 places = 0;  // of a bucket, whole runs
 
   Buckets() = default;
-  // Of what is moved much it is worth writing fewer places at a time.
+  // Of what is moved much it is worth writing fewer places at a time, of little as many as let all
+  // blocks run at a time.
   Buckets(std::int64_t n, std::int64_t bytes) {
     constexpr std::int64_t much = std::int64_t{1} << 25;
     constexpr u32 most_places = 1u << 14;  // a word of shared memory each
     const auto runs = static_cast<u64>(n - 1) / run + 1;
-    bits = std::clamp<int>(std::bit_width(runs - 1), 8, bytes < much ? 10 : 12);
+    const bool is_little = tile_bits == 12 && runs <= 4u << 9 && bytes <= std::int64_t{1} << 23;
+    const int most_bits = bytes >= much ? 12 : is_little ? 9 : 10;
+    bits = std::clamp<int>(std::bit_width(runs - 1), 8, most_bits);
     while ((runs - 1 >> bits) + 1 > most_places / run) ++bits;
     places = static_cast<u32>((runs - 1 >> bits) + 1) * run;
   }
@@ -1560,9 +1563,12 @@ struct BucketItems {
 };
 
 // Writes the places of a bucket, which lie side by side: finds in a first turn over its items the
-// last position of each place, in a second one where what that writes is to be found.
+// last position of each place, in a second one where what that writes is to be found. Four blocks
+// of a multiprocessor wait for less than three do, but where slots hold what is written.
 template <class M, class Buckets>
-__global__ void __launch_bounds__(write_threads, resident_blocks_of(write_threads, 3))
+__global__ void __launch_bounds__(write_threads,
+                                  resident_blocks_of(write_threads,
+                                                     Buckets::hold(sizeof(M)) ? 3 : 4))
     write_buckets(const u32* items, const M* from, const u16* starts, u32 tiles, Buckets buckets,
                   char* out, i64 stride, u64 operation) {
   constexpr int threads = write_threads, loads = write_loads;
@@ -1821,9 +1827,8 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
   constexpr std::int64_t mebi = std::int64_t{1} << 20;
   const std::int64_t count = index.layout->size;
   const auto l2 = static_cast<std::int64_t>(properties().l2_bytes);
-  if (in.host_scalar || are_few(count) || count > most_counted || n > 8 * count || n > l2 / 4 ||
-      (best && n > mebi && count > mebi) ||
-      (best && n > mebi + mebi / 2 && count == mebi && itemsize(out.dtype) > 1)) {
+  const std::int64_t times = best && itemsize(out.dtype) <= 4 ? 16 : 8;
+  if (in.host_scalar || are_few(count) || count > most_counted || n > times * count || n > l2 / 4) {
     return false;
   }
   return dispatch_item(itemsize(out.dtype), [&](auto item) {
@@ -1861,18 +1866,21 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
              static_cast<unsigned>((n - 1) / (block_threads * each) + 1), writing, 0, "scatter");
       return true;
     };
-    // Slots of which a third of the cache has room are gone over faster than values are gathered.
+    // Slots of which a third of the cache has room are gone over faster than values are gathered,
+    // and than buckets are filled unless both places and indices are many.
     if constexpr (sizeof(M) <= 4) {
       using Some = PlaceClaims<M, true>;
       constexpr int position_bits = 8 * int(sizeof(typename Some::Slot)) - Some::bits;
+      const bool are_many = n > 2 * mebi && count >= mebi + (sizeof(M) == 1);
       if (n * std::int64_t{sizeof(typename Some::Slot)} <= l2 / 3 &&
           count + 1 < std::int64_t{1} << position_bits) {
-        return run(std::true_type());
+        return !(best && are_many) && run(std::true_type());
       }
     }
     // Without values, these are faster than by buckets.
-    constexpr std::int64_t most_best = (sizeof(M) == 8 ? 2 : sizeof(M) == 4 ? 3 : 4) * mebi;
-    const bool are_best = n <= most_best && (sizeof(M) == 8 || count <= mebi / 2);
+    const bool are_best =
+        sizeof(M) == 8 ? n <= 2 * mebi
+                       : n <= 4 * mebi && (count <= mebi / 2 || (count >= n && sizeof(M) == 4));
     if (best && (sizeof(M) == 16 || !are_best)) return false;
     return run(std::false_type());
   });
@@ -2000,14 +2008,15 @@ bool put_few_of(const Operand& in, const Operand& index, std::int64_t n, std::in
   return true;
 }
 // Not of packs of 16 bytes, rows of more than two, more single items, or more places for fewer
-// rows: they are as fast otherwise.
+// rows: they are as fast otherwise. Of 2^20 items buckets with slots are faster up to 12 times as
+// many places.
 bool put_few(const Operand& in, const Operand& index, std::int64_t n, std::int64_t stride,
              const Operand& out, u32* met) {
   constexpr std::int64_t mebi = std::int64_t{1} << 20, most_places = 512 * mebi;
   const std::int64_t count = index.layout->size, row_bytes = out.layout->size * itemsize(out.dtype);
   const bool is_item = out.layout->size == 1, is_narrow = !is_item && row_bytes % pack_bytes != 0;
   const std::int64_t least = is_narrow ? mebi / 4 : mebi / 2, most = is_item ? 2 * mebi : 4 * mebi;
-  const std::int64_t times = is_narrow && count >= mebi / 2 ? 2 : 8;
+  const std::int64_t times = is_item && count <= mebi ? 12 : is_narrow && count >= mebi / 2 ? 2 : 8;
   if (in.host_scalar || count < least || count > most || n < times * count || n > most_places ||
       row_bytes == pack_bytes || row_bytes > 2 * pack_bytes || !out.layout->is_contiguous() ||
       !is_aligned_to(out.data, itemsize(out.dtype))) {
@@ -2033,7 +2042,7 @@ bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std
       !is_aligned_to(out.data, itemsize(out.dtype))) {
     return false;
   }
-  return count < mebi        ? put_in_buckets_of<12>(in, index, n, stride, out, met)
+  return count <= mebi       ? put_in_buckets_of<12>(in, index, n, stride, out, met)
          : count <= 2 * mebi ? put_in_buckets_of<13>(in, index, n, stride, out, met)
                              : put_in_buckets_of<14>(in, index, n, stride, out, met);
 }

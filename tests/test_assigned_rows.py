@@ -24,8 +24,11 @@ SIZES = [
     (5_000, 300),
     (1_000, 100_000),
     (200_003, 100_000),
+    (3_900_007, 280_000),
     (1_300_003, 600_000),
     (4_800_007, 600_000),
+    (1_900_003, 1_200_000),
+    (2_300_003, 2_400_000),
 ]
 
 
@@ -95,10 +98,11 @@ RUNS = {
 
 
 @pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize("places", [4_800_007, 9_700_007])
 @pytest.mark.parametrize("dtype, columns", [("float64", 1), ("int8", 1), ("float32", 3)])
-def test_few_places_of_many(dtype, columns, runs):
+def test_few_places_of_many(dtype, columns, places, runs):
     rng = np.random.default_rng(columns)
-    places, count = 4_800_007, 600_000
+    count = 600_000
     if RUNS[runs] is None:
         index = rng.integers(0, 100, count) * 48_000
     else:
@@ -124,6 +128,7 @@ SHARES = {"few places": 1, "and others": 0.3, "in a row": 0}
         (200_003, 150_000),
         (1_000_003, 300_000),
         (4_800_007, 600_000),
+        (9_700_007, 600_000),
         (1_300_003, 600_000),
         (9_000_011, 1_100_000),
         (2_400_007, 2_200_000),
@@ -158,9 +163,10 @@ def test_indices_whose_last_dimension_is_one():
     same(x, expected)
 
 
-def test_single_items_by_two_indices():
+@pytest.mark.parametrize("width", [2_000, 3_000])
+def test_single_items_by_two_indices(width):
     rng = np.random.default_rng(0)
-    height, width, count = 2_400, 2_000, 550_000
+    height, count = 2_400, 550_000
     a, value = rng.random((height, width)), rng.random(count)
     i, j = rng.integers(-height, height, count), rng.integers(0, width, count)
     expected = expected_of(a.reshape(-1, 1), i % height * width + j, value[:, None])

@@ -267,6 +267,19 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
                 tier=FULL,
             )
+        for n in (2 * scale.medium, 4 * scale.medium):
+            yield Case(
+                "indexing",
+                "x[i] = v, some places",
+                "x[i] = v",
+                {
+                    "x": Operand((n,), dtype),
+                    "i": Operand((scale.medium,), "int64", "places", high=n),
+                    "v": Operand((scale.medium,), dtype, high=1.6),
+                },
+                changes="x",
+                tier=FULL,
+            )
         for n in (scale.medium, scale.large // 4):
             yield Case(
                 "indexing",
