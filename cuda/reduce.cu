@@ -406,10 +406,11 @@ Launch cut_flat_columns(const Pass& p, ReduceLoop& loop, std::int64_t m) {
     const std::int64_t run = (n - 1) * wide + m + lanes - 1;
     l.threads = dim3(static_cast<unsigned>(threads));
     l.shared_bytes = static_cast<std::size_t>(places * k.accumulator_bytes);
-    loop.per_unit = unit_elements(
-        run, places * flat_batch, outer,
-        std::int64_t{properties().multiprocessors} * unordered_blocks(static_cast<int>(lanes)),
-        joiners);
+    loop.per_unit =
+        unit_elements(run, places * flat_batch, outer,
+                      std::int64_t{properties().multiprocessors} *
+                          unordered_blocks(static_cast<int>(lanes), k.accumulator_bytes),
+                      joiners);
     l.units = ceil_divide(run, loop.per_unit);
     l.blocks = outer * l.units;
     return l;
@@ -494,7 +495,8 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     }
     // Smaller blocks that all run at a time instead of some that wait for the others.
     const std::int64_t blocks = outer * ceil_divide(wide, x),
-                       resident = multiprocessors * unordered_blocks(static_cast<int>(columns));
+                       resident = multiprocessors *
+                                  unordered_blocks(static_cast<int>(columns), k.accumulator_bytes);
     if (y > 1 && blocks > resident && blocks <= 2 * resident) y /= 2;
   }
   const std::int64_t tiles = ceil_divide(wide, x),
@@ -519,9 +521,10 @@ Launch cut_columns(const Pass& p, ReduceLoop& loop, std::int64_t m, bool vector,
     loop.per_unit = reduce_chunk * together;
     l.shared_bytes = shared_bytes(together);
   } else {
-    loop.per_unit =
-        unit_elements(n, y * 8, outer * tiles,
-                      multiprocessors * unordered_blocks(static_cast<int>(columns)), joiners);
+    loop.per_unit = unit_elements(
+        n, y * 8, outer * tiles,
+        multiprocessors * unordered_blocks(static_cast<int>(columns), k.accumulator_bytes),
+        joiners);
     l.shared_bytes = static_cast<std::size_t>(
         row * unordered_columns_at_once(static_cast<int>(columns), k.accumulator_bytes) * (y / 2));
   }

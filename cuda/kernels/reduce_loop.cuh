@@ -32,9 +32,11 @@ inline constexpr int staged_column_parts = 4;
 // Packs of those where the order does not matter that a thread has in flight.
 inline constexpr int flat_batch = 8;
 // Blocks of a multiprocessor where the order does not matter: of columns by the elements of a load,
-// of rows by the bytes of an element and of an accumulator.
-constexpr int unordered_blocks(int lanes) {
-  return lanes >= 4 ? 3 : 4;
+// of rows by the bytes of an element, and by those of an accumulator. More blocks read columns of 8
+// bytes more slowly, but where positions are found: on an H200 sums of 406 × 406 × 406 int64 along
+// the first axis take 126 µs with three, 144 with four.
+constexpr int unordered_blocks(int lanes, int accumulator_bytes) {
+  return lanes >= 4 || (lanes == 2 && accumulator_bytes <= 8) ? 3 : 4;
 }
 constexpr int unordered_row_blocks(int bytes, int accumulator_bytes) {
   return bytes == 1 || (bytes == 4 && accumulator_bytes > 8) ? 3 : 4;

@@ -906,8 +906,9 @@ __device__ __forceinline__ bool store_together(const ReduceLoop& loop, const Red
 // `shifted`, packs that may begin at any element. The threads of a block with the same threadIdx.x
 // take turns.
 template <class R, int V, bool shifted = false>
-__global__ void __launch_bounds__(block_threads,
-                                  resident_blocks_of(block_threads, unordered_blocks(V)))
+__global__ void __launch_bounds__(
+    block_threads,
+    resident_blocks_of(block_threads, unordered_blocks(V, sizeof(typename R::accumulator))))
     unordered_columns(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
   using A = typename R::accumulator;
@@ -1008,8 +1009,9 @@ __global__ void __launch_bounds__(block_threads,
 // pack. The threads of a block go on by whole rows, so that what a thread has at a place of its
 // packs is all of one column.
 template <class R, int V>
-__global__ void __launch_bounds__(block_threads,
-                                  resident_blocks_of(block_threads, unordered_blocks(V)))
+__global__ void __launch_bounds__(
+    block_threads,
+    resident_blocks_of(block_threads, unordered_blocks(V, sizeof(typename R::accumulator))))
     unordered_flat_columns(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
   using M = memory_t<typename R::input>;
