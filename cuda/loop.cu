@@ -243,8 +243,8 @@ constexpr bool pays_to_join(std::int64_t length, int lanes, int inputs, bool rep
   return is_short ? 4 * length >= 3 * lanes && (lanes >= 16 || inputs == 1)
                   : length >= 768 && !repeats;
 }
-// Turns of the threads that a device has room for: more packs lie beyond its L2 cache, and gain
-// nothing by turns.
+
+// Of a thread's packs where the L2 cache has all operands; more of them gain nothing by turns.
 constexpr u32 most_turns = 5;
 
 // Chooses among the kernels: packs where the operands lie in them, rows where they lie in runs,
@@ -348,13 +348,16 @@ struct Runner {
     loop.count = static_cast<u32>(packs.count());
     void* arguments[] = {&loop};
     u32 each = kernels.pack_threads * kernels.packs_per_thread;
-    if (kernels.packs_take_turns && loop.is_flat) {
+    if (loop.is_flat) {
       const DeviceProperties& device = properties();
-      const u32 resident =
-          device.multiprocessors * (device.threads_per_multiprocessor / kernels.pack_threads);
-      const u32 turns = (loop.count - 1) / each / resident + 1;
-      if (turns <= most_turns) loop.turns = turns;
-      each *= loop.turns;
+      const u32 threads = device.multiprocessors * device.threads_per_multiprocessor;
+      if (std::size_t{loop.count} * pack_bytes * count > device.l2_bytes) {
+        if (kernels.packs_ask_ahead) loop.ahead = threads;
+      } else if (kernels.packs_take_turns) {
+        const u32 turns = (loop.count - 1) / threads + 1;
+        if (turns <= most_turns) loop.turns = turns;
+        each *= loop.turns;
+      }
     }
     launch(kernels.packs, (loop.count - 1) / each + 1, arguments, 0, verb, kernels.pack_threads);
   }

@@ -86,6 +86,7 @@ struct Loop {
   DType dtype[loop_operands];  // in memory
   bool is_flat = false;        // one dimension, every access direct; for packs only
   u32 turns = 1;               // packs of a thread, one after the other; of flat packs only
+  u32 ahead = 0;               // how far the L2 cache is asked ahead, if it is; the same
   u32 count;                   // of packs, elements or tiles
   int ndim;
   LoopDim dim[inline_dims];

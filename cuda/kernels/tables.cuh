@@ -31,6 +31,7 @@ struct ElementwiseKernels {
   const void* sector_tiles = nullptr;  // the same, of whole sectors of the output, or null
   bool packs_convert = false;          // from the input's dtype to the output's
   bool packs_take_turns = false;       // Loop::turns
+  bool packs_ask_ahead = false;        // Loop::ahead
   int lanes = 1;                       // elements of a pack
   int pack_threads = 0, packs_per_thread = 1, elements_per_thread = 1;
   int tile_edge = 0;

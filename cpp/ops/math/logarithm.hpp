@@ -106,9 +106,10 @@ ARRAYX_HD V log1p_tail(V r) {
                       0x1.9ebe4927150aap-3 * e});
   } else {
     return mul_add(
-        estrin(r, {0x1.55555555554e7p-2 * e, -0x1.fffffffffc558p-3 * e, 0x1.9999999bb538ap-3 * e,
-                   -0x1.555555a219a7ep-3 * e, 0x1.2492302c762c5p-3 * e, -0x1.fffc2c72d3838p-4 * e,
-                   0x1.c8049eaf58fb0p-4 * e, -0x1.a1823317a0e40p-4 * e}),
+        estrin(r, {ARRAYX_F64(0x1.55555555554e7p-2 * e), -ARRAYX_F64(0x1.fffffffffc558p-3 * e),
+                   ARRAYX_F64(0x1.9999999bb538ap-3 * e), -ARRAYX_F64(0x1.555555a219a7ep-3 * e),
+                   ARRAYX_F64(0x1.2492302c762c5p-3 * e), -ARRAYX_F64(0x1.fffc2c72d3838p-4 * e),
+                   ARRAYX_F64(0x1.c8049eaf58fb0p-4 * e), -ARRAYX_F64(0x1.a1823317a0e40p-4 * e)}),
         r, constant<V>(-0.5 * e));
   }
 }

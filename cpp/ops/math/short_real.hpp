@@ -62,7 +62,7 @@ ARRAYX_HD ShortSinCos<V> short_sin_cos(V y) {
 }
 template <class V>
 ARRAYX_HD mask_t<V> has_short_angle(V y) {
-  return fabs(y) < constant<V>(trig_constants<f64>::reduction_limit);
+  return fabs(y) < constant<V>(ARRAYX_F64(trig_constants<f64>::reduction_limit));
 }
 
 // x = n ln2 + r, |x| < 1000.
@@ -72,17 +72,18 @@ struct ShortReduction {
 };
 template <class V>
 ARRAYX_HD ShortReduction<V> short_reduction(V x) {
-  const V shifter = constant<V>(exp_constants<f64>::shifter);
-  const V shifted = mul_add(x, constant<V>(log2_e), shifter);
+  const V shifter = constant<V>(ARRAYX_F64(exp_constants<f64>::shifter));
+  const V shifted = mul_add(x, constant<V>(ARRAYX_F64(log2_e)), shifter);
   const V n = shifted - shifter;
-  return {n, shifted, mul_add(n, constant<V>(-ln2), x)};
+  return {n, shifted, mul_add(n, constant<V>(-ARRAYX_F64(ln2)), x)};
 }
 // e^r - 1 for |r| <= ln2/2, to 2^-33.
 template <class V>
 ARRAYX_HD V short_expm1_of_rest(V r) {
   return mul_add(r * r,
-                 horner(r, {0x1.0000003a22d3dp-1, 0x1.555554433c746p-3, 0x1.55548dc549cbbp-5,
-                            0x1.111270ac2bce6p-7, 0x1.6d8d067d05145p-10, 0x1.9f08a43e4a138p-13}),
+                 horner(r, {ARRAYX_F64(0x1.0000003a22d3dp-1), ARRAYX_F64(0x1.555554433c746p-3),
+                            ARRAYX_F64(0x1.55548dc549cbbp-5), ARRAYX_F64(0x1.111270ac2bce6p-7),
+                            ARRAYX_F64(0x1.6d8d067d05145p-10), ARRAYX_F64(0x1.9f08a43e4a138p-13)}),
                  r);
 }
 template <class V>
@@ -108,12 +109,18 @@ ARRAYX_HD ShortSinhCosh<V> short_sinh_cosh(V x) {
   const ShortReduction<V> a = short_reduction(fabs(x));
   const V z = a.r * a.r;
   // As in exp_pair.
-  const V even = mul_add(
-      z, horner(z, {0x1.00000043eae70p-1, 0x1.55547ee926f41p-5, 0x1.6d977a973cff7p-10}), one);
-  const V odd = mul_add(
-      a.r * z, horner(z, {0x1.5555557380bf8p-3, 0x1.1110b1cfc6618p-7, 0x1.a16fddccadbd2p-13}), a.r);
+  const V even =
+      mul_add(z,
+              horner(z, {ARRAYX_F64(0x1.00000043eae70p-1), ARRAYX_F64(0x1.55547ee926f41p-5),
+                         ARRAYX_F64(0x1.6d977a973cff7p-10)}),
+              one);
+  const V odd =
+      mul_add(a.r * z,
+              horner(z, {ARRAYX_F64(0x1.5555557380bf8p-3), ARRAYX_F64(0x1.1110b1cfc6618p-7),
+                         ARRAYX_F64(0x1.a16fddccadbd2p-13)}),
+              a.r);
   const V up = power_of_two(a.shifted - one);
-  const V down = power_of_two((constant<V>(exp_constants<f64>::shifter) - one) - a.n);
+  const V down = power_of_two((constant<V>(ARRAYX_F64(exp_constants<f64>::shifter)) - one) - a.n);
   const V s = up - down, c = up + down;
   return {mul_add(s, even, c * odd), mul_add(c, even, s * odd)};
 }
@@ -127,9 +134,9 @@ ARRAYX_HD V short_log(V s, V t) {
   const V q = n * short_inverse(n + constant<V>(2));
   const V z = q * q;
   // log m = 2 atanh q, |q| <= 0.18.
-  const V series = horner(
-      z, {0x1.555554fda8631p-1, 0x1.999a7a7be30b1p-2, 0x1.2438da997014bp-2, 0x1.e2f6025239ec8p-3});
-  return mul_add(d.k, constant<V>(ln2), mul_add(q * z, series, q + q));
+  const V series = horner(z, {ARRAYX_F64(0x1.555554fda8631p-1), ARRAYX_F64(0x1.999a7a7be30b1p-2),
+                              ARRAYX_F64(0x1.2438da997014bp-2), ARRAYX_F64(0x1.e2f6025239ec8p-3)});
+  return mul_add(d.k, constant<V>(ARRAYX_F64(ln2)), mul_add(q * z, series, q + q));
 }
 
 // The angle of the point (x, y), y >= 0, not both of them zero.
@@ -139,15 +146,16 @@ ARRAYX_HD V short_angle(V y, V x) {
   const mask_t<V> swapped = y > magnitude;
   const V n = select(swapped, magnitude, y), d = select(swapped, y, magnitude);
   // Beyond an eighth of a turn by two, the angle from the diagonal.
-  const mask_t<V> diagonal = n > constant<V>(0x1.a827999fcef32p-2) * d;
+  const mask_t<V> diagonal = n > constant<V>(ARRAYX_F64(0x1.a827999fcef32p-2)) * d;
   const V q = select(diagonal, n - d, n) * short_inverse(select(diagonal, n + d, d));
   const V z = q * q;
-  const V series = horner(
-      z, {-0x1.5555554edea1dp-2, 0x1.999991fb54447p-3, -0x1.2490c2e1ca60cp-3, 0x1.c6d1e61be4957p-4,
-          -0x1.7082822d8428ep-4, 0x1.1e5b4f645b87dp-4, -0x1.36a9be5d51baep-5});
+  const V series = horner(z, {-ARRAYX_F64(0x1.5555554edea1dp-2), ARRAYX_F64(0x1.999991fb54447p-3),
+                              -ARRAYX_F64(0x1.2490c2e1ca60cp-3), ARRAYX_F64(0x1.c6d1e61be4957p-4),
+                              -ARRAYX_F64(0x1.7082822d8428ep-4), ARRAYX_F64(0x1.1e5b4f645b87dp-4),
+                              -ARRAYX_F64(0x1.36a9be5d51baep-5)});
   V a = select(diagonal, constant<V>(half_pi_hi / 2), zero) + mul_add(q * z, series, q);
-  a = select(swapped, constant<V>(half_pi_hi) - a, a);
-  return select(sign_bit(x), constant<V>(pi_hi) - a, a);
+  a = select(swapped, constant<V>(ARRAYX_F64(half_pi_hi)) - a, a);
+  return select(sign_bit(x), constant<V>(ARRAYX_F64(pi_hi)) - a, a);
 }
 
 }  // namespace detail

@@ -260,10 +260,10 @@ struct ShortReducedSinCos {
 };
 template <class V>
 ARRAYX_HD ShortReducedSinCos<V> sin_cos_reduced_short(V r) {
-  constexpr f64 sin_c[] = {-0x1.5555554c6ff3cp-3, 0x1.1111086901825p-7, -0x1.a00f7e0c113a3p-13,
-                           0x1.6cd1ae9b80829p-19};
-  constexpr f64 cos_c[] = {-0.5, 0x1.5555554ed8258p-5, -0x1.6c16b82899e6ep-10,
-                           0x1.a010ddd6aa8b0p-16, -0x1.241e68b4d90c6p-22};
+  const f64 sin_c[] = {-ARRAYX_F64(0x1.5555554c6ff3cp-3), ARRAYX_F64(0x1.1111086901825p-7),
+                       -ARRAYX_F64(0x1.a00f7e0c113a3p-13), ARRAYX_F64(0x1.6cd1ae9b80829p-19)};
+  const f64 cos_c[] = {-0.5, ARRAYX_F64(0x1.5555554ed8258p-5), -ARRAYX_F64(0x1.6c16b82899e6ep-10),
+                       ARRAYX_F64(0x1.a010ddd6aa8b0p-16), -ARRAYX_F64(0x1.241e68b4d90c6p-22)};
   const V square = r * r;
   const V series = horner(square, cos_c);
   return {copysign(mul_add(r * square, horner(square, sin_c), r), r),
@@ -275,10 +275,10 @@ template <class V>
 ARRAYX_HD ReducedAngle<V> reduce_small_short(V x) {
   using I = int_t<V>;
   const V shift = constant<V>(trig_constants<f64>::shifter);
-  const V shifted = x * constant<V>(two_over_pi) + shift;
+  const V shifted = x * constant<V>(ARRAYX_F64(two_over_pi)) + shift;
   const V n = shifted - shift;
-  const V head = mul_add(n, constant<V>(-0x1.921fb544p+0), x);
-  return {mul_add(n, constant<V>(-0x1.0b4611a626331p-34), head), constant<V>(0),
+  const V head = mul_add(n, constant<V>(-ARRAYX_F64(0x1.921fb544p+0)), x);
+  return {mul_add(n, constant<V>(-ARRAYX_F64(0x1.0b4611a626331p-34)), head), constant<V>(0),
           bit_cast<I>(shifted)};
 }
 
@@ -817,10 +817,12 @@ ARRAYX_HD V asin_excess(V square) {
                          0x1.8c28ce1a1bb8ep-6, 0x1.596cb4c527098p-5};
     return square * horner(square, c);
   } else {
-    constexpr f64 c[] = {0x1.5555555555390p-3, 0x1.333333336e7cep-4,  0x1.6db6db427c7e1p-5,
-                         0x1.f1c72c3860eb6p-6, 0x1.6e89f44cc5aa2p-6,  0x1.1c6be0fc0ee43p-6,
-                         0x1.c6fdcd903d93bp-7, 0x1.8ec2b531f566ap-7,  0x1.abd197aa5048ap-8,
-                         0x1.3ff33dee06944p-6, -0x1.09d1112f6cf45p-6, 0x1.056cbf8dc6c0dp-5};
+    const f64 c[] = {ARRAYX_F64(0x1.5555555555390p-3),  ARRAYX_F64(0x1.333333336e7cep-4),
+                     ARRAYX_F64(0x1.6db6db427c7e1p-5),  ARRAYX_F64(0x1.f1c72c3860eb6p-6),
+                     ARRAYX_F64(0x1.6e89f44cc5aa2p-6),  ARRAYX_F64(0x1.1c6be0fc0ee43p-6),
+                     ARRAYX_F64(0x1.c6fdcd903d93bp-7),  ARRAYX_F64(0x1.8ec2b531f566ap-7),
+                     ARRAYX_F64(0x1.abd197aa5048ap-8),  ARRAYX_F64(0x1.3ff33dee06944p-6),
+                     -ARRAYX_F64(0x1.09d1112f6cf45p-6), ARRAYX_F64(0x1.056cbf8dc6c0dp-5)};
     return square * horner(square, c);
   }
 }
