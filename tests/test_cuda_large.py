@@ -1,5 +1,6 @@
 """Lines of more than 2^24 elements and masks of more than 2^26, which the kernels of a GPU cut in
-more parts than others. They are made so that what they become is known; elsewhere it takes long."""
+more parts than others, and arrays that its caches have or have not. They are made so that what they
+become is known; elsewhere it takes long."""
 
 import os
 
@@ -93,6 +94,24 @@ def test_masks(dtype, among_256):
     a = a.copy()
     a[m] = chosen[::-1]
     same(x, a)
+
+
+@pytest.mark.parametrize("n", [600_001, 3_000_001, 9_000_003, 20_000_003])
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+@pytest.mark.parametrize("name", ["log10", "sin", "sqrt", "divide", "pow"])
+def test_a_function_has_the_bits_that_it_has_of_pieces(name, dtype, n):
+    """Threads take several packs of some of these, and blocks ask for what later ones read."""
+    rng = np.random.default_rng(n)
+    function, piece, operands = getattr(xp, name), 250_000, []
+    for _ in range(2 if name in ("divide", "pow") else 1):
+        drawn = rng.random(n, np.float32) + np.float32(0.5)
+        operands.append(
+            ours((drawn + 1j * drawn[::-1] if dtype != "float32" else drawn).astype(dtype))
+        )
+    found = function(*operands)
+    for start in range(0, n, piece):
+        expected = function(*(x[start : start + piece] for x in operands))
+        assert xp.all(found[start : start + piece] == expected), start
 
 
 @pytest.mark.parametrize(("n", "times"), [(7_003, 4000), (20_011, 2900), (300_007, 60)])
