@@ -96,7 +96,7 @@ def test_masks(dtype, among_256):
     same(x, a)
 
 
-@pytest.mark.parametrize("n", [600_001, 3_000_001, 9_000_003, 20_000_003])
+@pytest.mark.parametrize("n", [600_000, 3_000_000, 9_000_000, 20_000_000])
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
 @pytest.mark.parametrize("name", ["log10", "sin", "sqrt", "divide", "pow"])
 def test_a_function_has_the_bits_that_it_has_of_pieces(name, dtype, n):
