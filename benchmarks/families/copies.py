@@ -69,6 +69,7 @@ VIEWS: dict[str, tuple[str, float, float]] = {
     "x[:, ::-1]": ("x[:, ::-1]", 1, 1),
     "x[::-1, ::-1]": ("x[::-1, ::-1]", 1, 1),
     "x[:, 1:-1]": ("x[:, 1:-1]", 1, 1),
+    "x.T[::-1]": ("x.T[::-1]", 1, 1),
     "x[::2, ::2].T": ("x[::2, ::2].T", 0.5, 0.25),
     "broadcast row": ("xp.broadcast_to(x[:1, :], x.shape)", 0, 1),
     "broadcast column": ("xp.broadcast_to(x[:, :1], x.shape)", 0, 1),

@@ -36,6 +36,7 @@ VIEWS: dict[str, tuple[str, float, list[Axes]]] = {
     "x[:, ::2]": ("x[:, ::2]", 1, [0, 1]),
     "x[:, 1:-1]": ("x[:, 1:-1]", 1, [0, 1]),
     "x[::-1]": ("x[::-1]", 1, [0, 1]),
+    "x[:, ::-1]": ("x[:, ::-1]", 1, [0, 1]),
     "broadcast row": ("xp.broadcast_to(x[:1, :], x.shape)", 0, [0, 1]),
 }
 CUBE_VIEWS: dict[str, tuple[str, float, list[Axes]]] = {
@@ -239,7 +240,7 @@ def argreductions(scale: Scale) -> Iterator[Case]:
         yield case("argreductions", "argmax", few, "float32", 1, tier=USUAL)
     yield case("argreductions", "argmax", (scale.large // 64, 256), "int8", 1, tier=USUAL)
     for size in (scale.cached, scale.medium):
-        for dtype in FLOATING:
+        for dtype in (*FLOATING, "int32", "int64"):
             yield case("argreductions", "argmax", (size,), dtype, None, tier=USUAL)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cases import FULL, QUICK, USUAL, Case, Operand, Scale, itemsize, side
+from ..cases import FULL, QUICK, USUAL, Case, Operand, Scale, itemsize, side, torch
 
 # Operation: views, what is read and written per element of x, and whether --quick runs it.
 MATRIX: dict[str, tuple[dict[str, str], float, float, bool]] = {
@@ -73,6 +73,18 @@ def matrices(n: int, dtype: str, tier: int) -> Iterator[Case]:
         operands,
         views={"v": "y.T"},
         reads=2 * size,
+        writes=size,
+        changes="x",
+        tier=tier,
+    )
+    yield Case(
+        "strided",
+        "u[...] = u[::-1] of u = x.T",
+        "u[...] = w",
+        operands,
+        views={"u": "x.T", "w": "x.T[::-1]"},
+        spelled=torch("u[...] = xp.flip(u, (0,))"),
+        reads=size,
         writes=size,
         changes="x",
         tier=tier,

@@ -60,6 +60,14 @@ inline bool is_outer(const Plan& p, int a, int b) {
   return false;
 }
 
+// Walks dimension i the other way.
+inline void flip(Plan& p, int i) {
+  for (int k = 0; k < p.operands; ++k) {
+    p.base[k] += p.stride[k][i] * (p.size[i] - 1);
+    p.stride[k][i] = -p.stride[k][i];
+  }
+}
+
 // The dimension in which operand k moves least, the last one of equals; -1 if it stays.
 inline int fastest_dim(const Plan& p, int k) {
   int fastest = -1;
@@ -84,6 +92,27 @@ inline int dim_across(const Plan& p, int k) {
 // Whether operand k lies across the rows of the loop, which are its last dimension.
 inline bool lies_across(const Plan& p, int k) {
   return detail::dim_across(p, k) >= 0;
+}
+
+// Flips the dimensions that operand k walks backwards, whichever way others go.
+inline void walk_forwards(Plan& p, int k) {
+  for (int i = 0; i < p.ndim(); ++i) {
+    if (p.stride[k][i] < 0) detail::flip(p, i);
+  }
+}
+
+// Of a transposed loop: flips the dimensions that what moves least along them walks backwards, so
+// that tiles are read and written forwards where they are contiguous.
+inline void turn_tiles(Plan& p) {
+  if (p.kind != LoopKind::transposed) return;
+  for (int i = 0; i < p.ndim(); ++i) {
+    std::int64_t least = 0;
+    for (int k = 0; k < p.operands; ++k) {
+      const std::int64_t s = p.stride[k][i], m = detail::magnitude(s), n = detail::magnitude(least);
+      if (s != 0 && (least == 0 || m < n || (m == n && s > 0))) least = s;
+    }
+    if (least < 0) detail::flip(p, i);
+  }
 }
 
 // strides[k] belongs to operand k, all over one shape; null strides mean a repeated scalar.
@@ -119,11 +148,7 @@ inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operand
         backwards |= stride[k][i] < 0;
         forwards |= stride[k][i] > 0;
       }
-      if (!backwards || forwards) continue;
-      for (int k = 0; k < operands; ++k) {
-        p.base[k] += stride[k][i] * (size[i] - 1);
-        stride[k][i] = -stride[k][i];
-      }
+      if (backwards && !forwards) detail::flip(p, i);
     }
     for (int i = 1; i < n; ++i) {
       for (int j = i; j > 0 && detail::is_outer(p, j, j - 1); --j) {

@@ -65,7 +65,8 @@ bool copy_few(const Operand& in, const Operand& out) {
 void copy(const Operand& in, const Operand& out) {
   if (copy_few(in, out)) return;
   const Operand* all[] = {&in, &out};
-  const Plan plan = plan_of(all, 2);
+  Plan plan = plan_of(all, 2);
+  turn_tiles(plan);
   char* source = in.data + plan.base[0] * itemsize(in.dtype);
   char* target = out.data + plan.base[1] * itemsize(out.dtype);
   if (in.dtype == out.dtype) {

@@ -81,7 +81,8 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
   const Operand* all[plan_operands];
   for (int k = 0; k < count; ++k) all[k] = &inputs[k];
   all[count] = &out;
-  const Plan plan = plan_of(all, count + 1);
+  Plan plan = plan_of(all, count + 1);
+  turn_tiles(plan);
   LoopOperand operands[plan_operands];
   for (int k = 0; k <= count; ++k) {
     operands[k].memory = all[k]->dtype;

@@ -704,6 +704,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
     const Dims* const operands[3] = {&out_strides, center ? &center_strides : nullptr,
                                      &kept_strides};
     p.kept = make_plan(kept_shape, operands, 3);
+    walk_forwards(p.kept, 2);  // memory comes faster so
     const Dims* const group_operand[1] = {&group_strides};
     p.group = make_plan(group_shape, group_operand, 1, order_free);
     p.in = data + (p.kept.base[2] + p.group.base[0]) * itemsize(dtype);
@@ -1055,7 +1056,8 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   shape.erase(axis);
   strides.erase(axis);
   const Dims* const operands[2] = {&out.layout->strides, &strides};
-  const Plan kept = make_plan(shape, operands, 2);
+  Plan kept = make_plan(shape, operands, 2);
+  walk_forwards(kept, 1);
   const int last = kept.ndim() - 1;
   const std::int64_t outputs = kept.count(), m = kept.size[last];
   const std::int64_t kept_stride = kept.stride[1][last] * item;

@@ -224,13 +224,19 @@ void check_writable(const Array& x, const char* argument) {
   }
 }
 
+Array held_for(const Array& dst, const Array& src) {
+  const Array held = empty_like_layout(dst, src.dtype);
+  backend_of(dst).copy(src, held);
+  return held;
+}
+
 void assign(const Array& dst, const Array& src) {
   check_writable(dst, "the array");
   check_same_device(dst, src);
   Array from = src.with(broadcast_to(src.layout, dst.shape()));
   if (may_overlap(dst, from)) {
     if (same_view(dst, from)) return;
-    from = copy(from);
+    from = held_for(dst, from);
   }
   backend_of(dst).copy(from, dst);
 }

@@ -91,6 +91,9 @@ Array copy(const Array& x);
 Array astype(const Array& x, DType dtype, bool copy);
 // x cast to dtype, in the dtype that engines compute in where that one is promoted to.
 Array computable(const Array& x, DType dtype);
+// A copy of src, of dst's shape and in the order of its memory: what dst is written from where the
+// two overlap.
+Array held_for(const Array& dst, const Array& src);
 // dst = src, broadcast to dst's shape and cast; as if src had been copied first when they overlap.
 // ValueError when dst is read-only or a broadcast view.
 void assign(const Array& dst, const Array& src);

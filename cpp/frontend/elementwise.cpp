@@ -368,7 +368,7 @@ void elementwise_in_place(Op op, const Array& x, const Value& other) {
   if (const Array* b = std::get_if<Array>(&other); b && r.held.empty() && may_overlap(x, *b)) {
     const Array view = b->with(broadcast_to(b->layout, r.shape));
     if (!same_view(view, x)) {
-      held = copy(view);
+      held = held_for(x, view);
       r.operands[1] = Operand(held);
     }
   }
