@@ -444,9 +444,10 @@ class BlockLoop {
                 (arithmetic <= bytes_per_element_ || result_bytes >= 4 * stream_from) &&
                 plan.stride[out_][inner_] == 1;
     for (int k = 0; k < out_; ++k) streamed_ &= operands[k].data != operands[out_].data;
-    // Nor where it is small beside what is read and must go there in pieces, which then cost more
-    // than its lines.
+    // Nor, but from the kernel itself, where it is small beside what is read: pieces then cost more
+    // than its lines; or where arithmetic, which takes longer, would wait for them.
     const bool small = bytes_per_element_ > 4 * itemsize(operands[out_].memory);
+    const bool waits = arithmetic > bytes_per_element_ && !streams_beside_arithmetic;
 
     for (int k = 0; k <= out_; ++k) {
       stride_[k] = plan.stride[k];
@@ -454,7 +455,7 @@ class BlockLoop {
     }
     if (op && !direct_) rows_kernel_ = rows_kernel(*op);
     if (streamed_) stream_kernel_ = stream_kernel(op, streaming);
-    streamed_ &= !small || stream_kernel_;
+    streamed_ &= stream_kernel_ || !(small || waits);
   }
 
   void run() {

@@ -96,6 +96,7 @@ const Asking reading_asks = zen3 ? Asking::near : zen4 ? Asking::nothing : Askin
 const bool reads_in_halves = zen4;
 const std::int64_t straight_ahead = zen5 ? 2 * page_bytes : page_bytes;
 const bool reads_long_pieces_well = amd.family != 0 && !zen3;
+const bool streams_beside_arithmetic = !zen4;
 
 std::int64_t first_cache_bytes() {
   static constinit MadeOnce<const std::int64_t> bytes;

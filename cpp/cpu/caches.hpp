@@ -34,6 +34,10 @@ ARRAYX_HD bool share_few_sets(std::int64_t rows, std::int64_t apart) {
 // processors after Zen 3, as far as a Zen 5 shows.
 extern const bool reads_long_pieces_well;
 
+// Whether arithmetic that takes longer than moving its operands goes on while pieces of the result
+// leave past the caches. A Zen 4 waits for them: a logarithm takes up to half as long again so.
+extern const bool streams_beside_arithmetic;
+
 // Bytes of a result from which on it may be written past the caches. Lines that are overwritten
 // need not be read then; on four threads, though, half as many bytes take a third longer so.
 inline constexpr std::int64_t stream_from = std::int64_t{3} << 21;
