@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cases import FLOATING, FULL, KIBI, MEBI, QUICK, USUAL, Case, Operand, Scale, Shape
+from ..cases import FLOATING, FULL, KIBI, MEBI, QUICK, USUAL, Case, Operand, Scale, Shape, side
 
 DTYPES = (
     *("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint64"),
@@ -123,8 +123,20 @@ def cases(scale: Scale) -> Iterator[Case]:
         "y": Operand((1000,), "int64", "below", high=100),
     }
     yield Case("sorting", "isin of 1000 small values", "xp.isin(x, y)", few)
-    for dtype in (*FLOATING, "int64"):
-        for n, sought in ((scale.cached, scale.medium), (scale.medium, scale.medium)):
+    for x in ("x", "x[:, ::3]"):
+        yield Case(
+            "sorting",
+            f"isin of 10 values, {x}",
+            "xp.isin(u, y)",
+            {
+                "x": Operand((side(scale.medium),) * 2, "float32", "few"),
+                "y": Operand((10,), "float32", "ascending"),
+            },
+            views={"u": x},
+        )
+    for dtype in (*FLOATING, "int64", "complex64"):
+        few = (100, scale.medium)
+        for n, sought in (few, (scale.cached, scale.medium), (scale.medium, scale.medium)):
             for values in ("spread", "ascending"):
                 yield Case(
                     "sorting",

@@ -20,13 +20,7 @@
 #include "keys.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
-
-// At -O2 GCC leaves loops as they are, though the counting costs as much as a pick.
-#if defined(__clang__)
-#define ARRAYX_UNROLL_4 _Pragma("unroll 4")
-#else
-#define ARRAYX_UNROLL_4 _Pragma("GCC unroll 4")
-#endif
+#include "unroll.hpp"
 
 namespace arrayx::cpu {
 

@@ -19,6 +19,7 @@
 #include "keys.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
+#include "unroll.hpp"
 
 namespace arrayx::cpu {
 
@@ -455,6 +456,10 @@ bool is_nan(P x) {
 template <class P>
 int nan_class(std::complex<P> x) {
   return 2 * is_nan(x.real()) + is_nan(x.imag());
+}
+template <class P>
+bool is_nan(std::complex<P> x) {
+  return nan_class(x) != 0;
 }
 
 // Sorts positions by the words of their keys, the first of which decides first. An item is a
@@ -1151,9 +1156,30 @@ void argsort(const Operand& in, int axis, bool descending, const Operand& out) {
 
 namespace {
 
-// Whether a stands before b in sorted order.
+// Whether a stands before b in sorted order, where neither is NaN.
 template <class T>
 bool before(T a, T b) {
+  if constexpr (is_complex_type<T>) {
+    return (a.real() < b.real()) | ((a.real() == b.real()) & (a.imag() < b.imag()));
+  } else {
+    return a < b;
+  }
+}
+
+// Whether a does not stand after b, and neither is NaN; an imaginary part may be, if that of the
+// other is not what decides.
+template <class T>
+bool not_after(T a, T b) {
+  if constexpr (is_complex_type<T>) {
+    return (a.real() < b.real()) | ((a.real() == b.real()) & (a.imag() <= b.imag()));
+  } else {
+    return a <= b;
+  }
+}
+
+// Whether a stands before b where one of them is NaN.
+template <class T>
+bool before_nan(T a, T b) {
   if constexpr (is_complex_type<T>) {
     const int class_a = nan_class(a), class_b = nan_class(b);
     if (class_a != class_b) return class_a < class_b;
@@ -1162,7 +1188,7 @@ bool before(T a, T b) {
     if (b.real() < a.real()) return false;
     return a.imag() < b.imag();
   } else {
-    return a < b;
+    return a == a;
   }
 }
 
@@ -1172,31 +1198,51 @@ bool goes_on(T element, T value) {
   return right ? !before(value, element) : before(element, value);
 }
 
-// For each value the number of sorted elements that stand before it (or, if right, not after it).
-// Several searches go side by side, since each step of one waits for memory.
-template <bool right, class T>
-void search_several(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
-  constexpr int together = 32;
-  for (i64 first = 0; first < count; first += together) {
-    const int width = static_cast<int>(std::min<i64>(together, count - first));
-    T value[together] = {};
-    i64 base[together] = {};
-    for (int k = 0; k < width; ++k) value[k] = values[first + k];
-    i64 length = n;
-    while (length > 1) {
-      const i64 half = length / 2;
-      for (int k = 0; k < width; ++k) {
-        base[k] += half & -i64{goes_on<right>(sorted[base[k] + half - 1], value[k])};
-      }
-      length -= half;
-    }
-    for (int k = 0; k < width; ++k) {
-      out[first + k] = n == 0 ? 0 : base[k] + goes_on<right>(sorted[base[k]], value[k]);
-    }
+// For each of a few values the number of the n ≥ 1 sorted elements that stand before it (or, if
+// right, not after it). They are sought side by side, since each step of one waits for memory, with
+// all that a step needs in registers.
+template <bool right, int together, class T>
+void search_together(const T* sorted, i64 n, const T* values, i64* out) {
+  T value[together];
+  const T* base[together];
+  ARRAYX_UNROLL
+  for (int k = 0; k < together; ++k) {
+    value[k] = values[k];
+    base[k] = sorted;
   }
+  for (i64 length = n; length > 1;) {
+    const i64 half = length / 2;
+    ARRAYX_UNROLL
+    for (int k = 0; k < together; ++k) {
+      const T* const next = base[k] + half;
+      const bool above = goes_on<right>(next[-1], value[k]);
+      // No branch foresees which half it is; of two comparisons compilers make some.
+      if constexpr (is_complex_type<T>) {
+        base[k] += half & -i64{above};
+      } else {
+        base[k] = above ? next : base[k];
+      }
+    }
+    length -= half;
+  }
+  ARRAYX_UNROLL
+  for (int k = 0; k < together; ++k) out[k] = base[k] - sorted + goes_on<right>(*base[k], value[k]);
 }
 
-// The same. Values in order are sought from where the last one was found to where the last of
+// The same for many, and for any n.
+template <bool right, class T>
+void search_several(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
+  if (n == 0) {
+    std::fill_n(out, count, 0);
+    return;
+  }
+  i64 k = 0;
+  for (; k + 16 <= count; k += 16) search_together<right, 16>(sorted, n, values + k, out + k);
+  for (; k + 4 <= count; k += 4) search_together<right, 4>(sorted, n, values + k, out + k);
+  for (; k < count; ++k) search_together<right, 1>(sorted, n, values + k, out + k);
+}
+
+// Values in order are sought from where the last one was found to where the last of
 // them cannot be beyond, which is found by steps that grow.
 template <bool right, class T>
 void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
@@ -1207,11 +1253,7 @@ void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) 
     const i64 m = std::min(together, count);
     bool ascending = m > 8;
     for (i64 i = follows ? -1 : 0; i + 1 < m; ++i) {
-      if constexpr (is_complex_type<T>) {
-        ascending &= !before(values[i + 1], values[i]);
-      } else {
-        ascending &= values[i] <= values[i + 1];  // not so for NaN, which is not sought
-      }
+      ascending &= not_after(values[i], values[i + 1]);
     }
     i64 low = 0, high = n;
     if (ascending) {
@@ -1282,9 +1324,11 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
     const U* elements = reinterpret_cast<const U*>(sorted);
     const U* queries = reinterpret_cast<const U*>(wanted);
     i64 numbers = n;
-    if constexpr (std::is_floating_point_v<U>) {
+    constexpr bool has_nan = std::is_floating_point_v<U> || is_complex_type<U>;
+    if constexpr (has_nan) {
       // NaN stand last: the search is among the numbers.
-      numbers = std::partition_point(elements, elements + n, [](U x) { return x == x; }) - elements;
+      numbers =
+          std::partition_point(elements, elements + n, [](U x) { return !is_nan(x); }) - elements;
     }
     const i64 steps = std::bit_width(static_cast<u64>(numbers)) + 1;
     constexpr i64 block = 1024;
@@ -1295,9 +1339,14 @@ bool searchsorted(const Operand& in, const Operand* sorter, const Operand& value
       } else {
         search_block<false>(elements, numbers, queries + first, places + first, m);
       }
-      if constexpr (std::is_floating_point_v<U>) {
+      if constexpr (has_nan) {
         for (i64 i = first; i < first + m; ++i) {
-          if (queries[i] != queries[i]) places[i] = right ? n : numbers;
+          const U x = queries[i];
+          if (!is_nan(x)) continue;
+          const U* const place = std::partition_point(
+              elements + numbers, elements + n,
+              [&](U element) { return right ? !before_nan(x, element) : before_nan(element, x); });
+          places[i] = place - elements;
         }
       }
     });

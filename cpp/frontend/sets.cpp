@@ -230,8 +230,9 @@ Array isin(const Value& x1, const Value& x2, bool invert) {
   if (n <= (cached ? few_cached_values : few_values)) {
     if (n == 0) fill(out, Element::of(false));
     Array equal = out;
+    const Array read = n > 1 ? contiguous(elements) : elements;  // so often
     for (std::int64_t i = 0; i < n; ++i) {
-      apply(Op::equal, dtype, elements, repeated(part(values, i, 1), elements.shape()), equal);
+      apply(Op::equal, dtype, read, repeated(part(values, i, 1), elements.shape()), equal);
       if (i > 0) apply(Op::logical_or, DType::bool_, out, equal, out);
       if (i == 0 && n > 1) equal = empty(elements.shape(), DType::bool_, device);
     }

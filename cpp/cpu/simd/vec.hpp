@@ -6,22 +6,13 @@
 #include <utility>
 
 #include "../../ops/lanes.hpp"
+#include "../unroll.hpp"
 #include "few_bytes.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
-#endif
-
-// At -O2 GCC leaves loops over arrays of registers alone, which keeps the arrays in memory.
-// Sanitizer builds do without: the checks of sixteen copies take minutes to compile.
-#if defined(__SANITIZE_ADDRESS__)
-#define ARRAYX_UNROLL
-#elif defined(__clang__)
-#define ARRAYX_UNROLL _Pragma("unroll")
-#else
-#define ARRAYX_UNROLL _Pragma("GCC unroll 16")
 #endif
 
 ARRAYX_OPS_BEGIN
