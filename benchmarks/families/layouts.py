@@ -28,6 +28,18 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
         FEW,
         torch("xp.linalg.vecdot(x, x, dim=0)"),
     ),
+    "cumulative_sum of x.T": (
+        "xp.cumulative_sum(u, axis=1)",
+        "x.T",
+        FEW,
+        torch("xp.cumsum(u, 1)"),
+    ),
+    "cumulative_sum of permuted": (
+        "xp.cumulative_sum(u, axis=1)",
+        "PERMUTED",
+        CUBE,
+        torch("xp.cumsum(u, 1)"),
+    ),
     "tril": ("xp.tril(x)", "x", FEW, {}),
     "x[mask] of x.T": ("u[m]", "x.T", FEW, {}),
     "x[:, i] of x.T": ("u[:, i]", "x.T", FEW, {}),

@@ -170,8 +170,10 @@ Scan::Scan(bool product, const Operand& in, const Operand& out, char* out_data, 
          kept_.stride[0][last] * item, false};
   out_ = {out_data + kept_.base[1] * out_item, out_item, out.layout->strides[axis] * out_item,
           kept_.stride[1][last] * out_item, false};
-  // Columns where the output's kept dimension is the contiguous one; rows otherwise.
-  by_columns_ = m_ >= 4 && kept_.count() > 1 && out_.kept == out_item;
+  // Columns where the output's kept dimension is the contiguous one; rows otherwise, and of columns
+  // so few that turning them takes less than leaving lanes of vectors empty.
+  const int least_columns = in_dtype_ == dtype_ ? 3 : 4;
+  by_columns_ = m_ >= least_columns && kept_.count() > 1 && out_.kept == out_item;
 
   const int kind = product ? 1 : n_ <= longest_in_order ? 2 : 0, d = static_cast<int>(dtype_);
   const ReduceKernels& table = kernels().reduce;

@@ -196,9 +196,12 @@ Array cumulative(const char* function, bool product, Array x, OptionalAxis axis,
     value_error(function, ": axis ", at, " of shape ", x.shape(), " has no room for one more");
   }
   if (is_cast_first(x.dtype, out_dtype)) x = astype(x, out_dtype, false);
-  const Array out = empty(shape, compute_dtype(out_dtype), x.device());
-  if (out.size() > 0) backend_of(x).scan(product, x, at, include_initial, out);
-  return astype(out, out_dtype, false);
+  const MemoryOrder order(x);
+  const Array out = empty(order.of(shape), compute_dtype(out_dtype), x.device());
+  if (out.size() > 0) {
+    backend_of(x).scan(product, order.of(x), order.place(at), include_initial, out);
+  }
+  return order.undo(astype(out, out_dtype, false));
 }
 
 }  // namespace
