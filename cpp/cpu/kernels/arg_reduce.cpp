@@ -52,6 +52,16 @@ struct Arg {
       return x < best;
     }
   }
+  // Of what is no number, best. Integers by the instruction: for a choice each would be loaded
+  // twice.
+  template <class X>
+  ARRAYX_HD static X better_of(X x, X best) {
+    if constexpr (floating) {
+      return select(strictly(x, best), x, best);
+    } else {
+      return Op::combine(best, x);
+    }
+  }
   ARRAYX_HD static V load(const char* p, int64_t i) { return V::load(p + i * int64_t(sizeof(T))); }
   ARRAYX_HD static T item(const char* p, int64_t i) {
     return load_item<T>(p + i * int64_t(sizeof(T)));
@@ -103,7 +113,7 @@ struct Arg {
       return x[0];
     } else {
       const auto low = ops::low_half(x), high = ops::high_half(x);
-      return best_lane(select(strictly(high, low), high, low));
+      return best_lane(better_of(high, low));
     }
   }
 
@@ -135,7 +145,7 @@ struct Arg {
       }
       const auto take = [&](V x, int k) {
         if constexpr (floating) doubt[k] = ops::mul_add(x, V(T(0)), doubt[k]);
-        extreme[k] = select(strictly(x, extreme[k]), x, extreme[k]);
+        extreme[k] = better_of(x, extreme[k]);
       };
       const int64_t stop = n - i < block ? n : i + block;
       for (; i + K * W <= stop; i += K * W) {
@@ -155,9 +165,7 @@ struct Arg {
           if (at < stop) return at;
         }
       }
-      extreme[0] = select(strictly(extreme[1], extreme[0]), extreme[1], extreme[0]);
-      extreme[2] = select(strictly(extreme[3], extreme[2]), extreme[3], extreme[2]);
-      extreme[0] = select(strictly(extreme[2], extreme[0]), extreme[2], extreme[0]);
+      extreme[0] = better_of(better_of(extreme[3], extreme[2]), better_of(extreme[1], extreme[0]));
       if (any(strictly(extreme[0], V(best)))) {
         best = best_lane(extreme[0]);
         start = begin;
