@@ -15,6 +15,7 @@
 #include "../simd/compare.hpp"
 #include "../simd/stream.hpp"
 #include "../simd/transpose.hpp"
+#include "reduce_loops.hpp"
 
 namespace arrayx::cpu {
 namespace ARRAYX_ISA {
@@ -920,18 +921,23 @@ ARRAYX_HD i64 copy_every(const char* in, char* out, i64 n) {
   if constexpr (shuffled<T>) {
     constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
     using V = Vec<T, lanes>;
-    const auto load = [in](i64 first, V* a) {
-      ARRAYX_UNROLL
-      for (int j = 0; j < Step; ++j) a[j] = V::load(in + (first + j * lanes) * i64{sizeof(T)});
-    };
-    if (n <= lanes) return 0;
-    V a[Step];
     constexpr std::make_integer_sequence<int, lanes> all{};
-    for (i64 i = 0; i + lanes < n; i += lanes) {
-      load(i * Step, a);
-      every<Step, 0>(a, all).store(out + i * i64{sizeof(T)});
-    }
-    load((n - lanes) * Step - (Step - 1), a);
+    if (n <= lanes) return 0;
+    with_halves(true, [&]<bool halves>(std::bool_constant<halves>) {
+      for (i64 i = 0; i + lanes < n; i += lanes) {
+        const char* const p = in + i * Step * i64{sizeof(T)};
+        V a[Step];
+        ARRAYX_UNROLL
+        for (int j = 0; j < Step; ++j) {
+          a[j] = halves ? V::load_in_halves(p + j * sizeof(V)) : V::load(p + j * sizeof(V));
+        }
+        every<Step, 0>(a, all).store(out + i * i64{sizeof(T)});
+      }
+    });
+    const char* const last = in + ((n - lanes) * Step - (Step - 1)) * i64{sizeof(T)};
+    V a[Step];
+    ARRAYX_UNROLL
+    for (int j = 0; j < Step; ++j) a[j] = V::load(last + j * sizeof(V));
     every<Step, Step - 1>(a, all).store(out + (n - lanes) * i64{sizeof(T)});
     return n;
   }
