@@ -514,6 +514,33 @@ def test_running_sums_of_a_few_long_lines_side_by_side(dtype):
         )
 
 
+@pytest.mark.parametrize("function", [xp.cumulative_sum, xp.cumulative_prod])
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5])
+def test_scans_have_the_bits_of_rows(columns, dtype, function):
+    """Whatever lies beside each other."""
+    rng = np.random.default_rng(columns)
+    for shape in ((1500, columns), (7, 130, columns), (7, columns, 130)):
+        a = rng.uniform(-1.2, 1.2, shape).astype(dtype)
+        for layout in (a, a.T, a[::-1], a[..., ::-1].T, a[1::2]):
+            x = ours(layout)
+            for axis in range(a.ndim):
+                rows = xp.asarray(np.ascontiguousarray(np.moveaxis(layout, axis, -1)))
+                expected = np.moveaxis(np.asarray(function(rows, axis=-1)), -1, axis)
+                same(function(x, axis=axis), expected)
+                some = tuple(slice(i == axis, None) for i in range(a.ndim))
+                same(function(x, axis=axis, include_initial=True)[some], expected)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("function", [xp.cumulative_sum, xp.cumulative_prod])
+def test_scans_lie_as_their_operand(function):
+    a = np.ones((2, 3, 4), "float32")
+    for axis, initial in itertools.product(range(3), (False, True)):
+        scanned = np.asarray(function(ours(a.T), axis=axis, include_initial=initial))
+        assert scanned.flags.f_contiguous
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
 @pytest.mark.parametrize(
     ("shape", "axis"), [(s, a if isinstance(a, int) else 1) for s, a in LARGE_SHAPES if len(s) < 3]
