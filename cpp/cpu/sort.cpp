@@ -1242,8 +1242,8 @@ void search_several(const T* sorted, i64 n, const T* values, i64* out, i64 count
   for (; k < count; ++k) search_together<right, 1>(sorted, n, values + k, out + k);
 }
 
-// Values in order are sought from where the last one was found to where the last of
-// them cannot be beyond, which is found by steps that grow.
+// The same. Values in order are sought from where the last one was found to where the last of them
+// cannot be beyond, which is found by steps that grow.
 template <bool right, class T>
 void search_block(const T* sorted, i64 n, const T* values, i64* out, i64 count) {
   constexpr i64 together = 64;

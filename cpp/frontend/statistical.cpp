@@ -196,12 +196,14 @@ Array cumulative(const char* function, bool product, Array x, OptionalAxis axis,
     value_error(function, ": axis ", at, " of shape ", x.shape(), " has no room for one more");
   }
   if (is_cast_first(x.dtype, out_dtype)) x = astype(x, out_dtype, false);
+  const auto scanned = [&](const Array& in, int along, const Dims& out_shape) {
+    const Array out = empty(out_shape, compute_dtype(out_dtype), in.device());
+    if (out.size() > 0) backend_of(in).scan(product, in, along, include_initial, out);
+    return astype(out, out_dtype, false);
+  };
+  if (x.layout.is_contiguous()) return scanned(x, at, shape);
   const MemoryOrder order(x);
-  const Array out = empty(order.of(shape), compute_dtype(out_dtype), x.device());
-  if (out.size() > 0) {
-    backend_of(x).scan(product, order.of(x), order.place(at), include_initial, out);
-  }
-  return order.undo(astype(out, out_dtype, false));
+  return order.undo(scanned(order.of(x), order.place(at), order.of(shape)));
 }
 
 }  // namespace

@@ -123,6 +123,24 @@ TEST(a_transposed_operand_asks_for_tiles) {
   CHECK(plan.tile_dim == 0);
 }
 
+TEST(what_is_contiguous_along_a_tile_is_walked_forwards) {
+  Plan plan = plan_for({64, 48}, {Dims{-1, 64}, Dims{48, 1}, {}}, 2);
+  turn_tiles(plan);
+  CHECK(plan.stride[0][0] == 1 && plan.base[0] == -63);
+  CHECK(plan.stride[1][0] == -48 && plan.base[1] == 63 * 48);
+  CHECK(plan.stride[0][1] == 64 && plan.stride[1][1] == 1);
+  Plan rows = plan_for({10}, {Dims{-1}, Dims{1}, {}}, 2);
+  turn_tiles(rows);  // no tiles
+  CHECK(rows.stride[0][0] == -1 && rows.base[0] == 0);
+}
+
+TEST(one_operand_is_walked_forwards_whichever_way_others_go) {
+  Plan plan = plan_for({4, 10}, {Dims{20, 1}, Dims{-10, -2}, {}}, 2);
+  walk_forwards(plan, 1);
+  CHECK(plan.stride[1][0] == 10 && plan.stride[1][1] == 2 && plan.base[1] == -48);
+  CHECK(plan.stride[0][0] == -20 && plan.stride[0][1] == -1 && plan.base[0] == 69);
+}
+
 TEST(a_repeated_row_is_no_transpose) {
   const Plan plan = plan_for({64, 48}, {Dims{1, 0}, Dims{48, 1}, {}}, 2);
   CHECK(plan.kind == LoopKind::inner);
