@@ -2,6 +2,7 @@
 // backwards; groups and what is combined with what in them depend on the logical shape alone.
 #include <bit>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -552,6 +553,14 @@ bool lies_in_columns(const Pass& p) {
 bool pays_to_copy(const Pass& p) {
   const ReduceKernels& k = *p.kernels;
   if (!k.ordered || k.about_mean || p.group.ndim() == 1) return false;
+  // Of two that are apart, a warp reads runs along the last one where they lie: on an H200 the sum
+  // of 406 × 406 × 406 float64 over axes 1 and 2, permuted by (1, 0, 2), takes 0.36 of the time so.
+  constexpr std::int64_t least_run_bytes = 128;
+  const int last = p.group.ndim() - 1;
+  if (last == 1 && detail::magnitude(p.group.stride[0][last]) == 1 &&
+      p.group.size[last] * p.itemsize >= least_run_bytes) {
+    return false;
+  }
   const std::int64_t n = p.group.count(), all = n * p.kept.count();
   const std::int64_t least = p.itemsize <= 4 ? 1024 : 4096;
   constexpr std::int64_t least_of_few = 512, few = std::int64_t{1} << 20, few_chunks = 8;
@@ -732,6 +741,29 @@ struct Source {
   }
 };
 
+// The next group: dimensions [begin, end) that are still to be reduced, kept ones in between; and
+// whether there are more before them.
+struct Group {
+  int begin;
+  bool more;
+};
+template <class Reduced>
+Group next_group(const Dims& shape, Reduced&& is_reduced, int end) {
+  Group group{end, false};
+  std::int64_t n = 1;
+  bool apart = false;
+  for (; group.begin > 0 && n < (apart ? least_apart : least_group); --group.begin) {
+    const std::int64_t size = shape[group.begin - 1];
+    if (is_reduced(group.begin - 1)) {
+      n *= size;
+    } else {
+      apart |= n > 1 && size > 1;
+    }
+  }
+  for (int i = 0; i < group.begin; ++i) group.more |= is_reduced(i) && shape[i] > 1;
+  return group;
+}
+
 // Reduces a source, which is not empty, to `out`, in `accumulator`, by kernels for the first pass
 // and for those that follow. `made` says what is made of the result or, by norms, of each pass's.
 // False where there is no kernel, of moments about the mean.
@@ -747,19 +779,9 @@ bool reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType
   Dims state(ndim);  // 1: still to be reduced
   for (int i = 0; i < ndim; ++i) state[i] = reduced[i];
   for (int end = ndim;;) {
-    // The next group: dimensions [begin, end) that are marked, kept ones in between.
-    int begin = end;
-    std::int64_t n = 1;
-    bool apart = false;
-    for (; begin > 0 && n < (apart ? least_apart : least_group); --begin) {
-      if (state[begin - 1]) {
-        n *= whole[begin - 1];
-      } else {
-        apart |= n > 1 && whole[begin - 1] > 1;
-      }
-    }
-    bool more = false;
-    for (int i = 0; i < begin; ++i) more |= state[i] != 0 && whole[i] > 1;
+    const Group next_one = next_group(whole, [&](int i) { return state[i] != 0; }, end);
+    const int begin = next_one.begin;
+    const bool more = next_one.more;
     if (more && k->about_mean) return false;
     bool direct = !more && out_fits;
 
@@ -846,6 +868,83 @@ bool reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType
   }
 }
 
+// An operand whose reduction is the same in whatever order elements are combined, as it lies in
+// memory: dimensions along which elements are closest come last, and those that are reduced are
+// walked forwards. Groups of dimensions merge then where those of the logical order may not: on an
+// H200 the maximum of 406 × 406 × 406 int8 over axes 1 and 2, permuted by (1, 0, 2), takes 0.04 of
+// the time so.
+struct InMemoryOrder {
+  // Where columns are not whole lines of memory, a long dimension outside all others goes first: so
+  // they are as wide as can be, and little is left to others. Not of few bytes, for which a second
+  // launch takes as long. On an H200 the sum of 4000 × 4000 × 3 int32 over axes 0 and 1 takes 51 µs
+  // of 83, of 300 × 300 × 300 int8 13 of 19; of 70 × 70 × 4096 int32 it took 27 of 23.
+  static constexpr std::int64_t least_bytes = std::int64_t{1} << 24, least_outer = 64;
+  static constexpr std::int64_t line_bytes = 128;
+
+  Layout in, out;
+  std::int64_t base = 0;  // of the first element, in elements
+  std::unique_ptr<bool[]> marks;
+
+  InMemoryOrder(const Operand& from, std::span<const bool> reduced, const Layout& to) {
+    const Layout& whole = *from.layout;
+    // Dimensions of one element, or of a repeated one, come first.
+    const auto reach = [&](std::int64_t d) {
+      const int i = static_cast<int>(d);
+      const std::int64_t step = detail::magnitude(whole.strides[i]);
+      return whole.shape[i] == 1 || step == 0 ? INT64_MAX : step;
+    };
+    const auto is_reduced = [&](std::int64_t d) { return reduced[static_cast<std::size_t>(d)]; };
+    Dims order, axes;
+    for (int i = 0, axis = 0; i < whole.ndim(); ++i) {
+      axes.push_back(axis);
+      axis += !is_reduced(i);
+      order.push_back(i);
+      for (int j = i; j > 0 && reach(order[j]) > reach(order[j - 1]); --j) {
+        std::swap(order[j], order[j - 1]);
+      }
+    }
+    const int ndim = order.size();
+    int rows = ndim;  // from here on all are reduced
+    while (rows > 0 && is_reduced(order[rows - 1])) --rows;
+    const int item = itemsize(from.dtype);
+    if (rows == ndim && ndim > 1 && whole.size * item >= least_bytes) {
+      const std::int64_t outer = order[0], row = whole.shape[static_cast<int>(order[ndim - 1])];
+      if (is_reduced(outer) && reach(outer) != INT64_MAX && row * item % line_bytes != 0 &&
+          whole.shape[static_cast<int>(outer)] >= least_outer) {
+        order.erase(0);
+        order.push_back(outer);
+      }
+    }
+    marks = std::make_unique<bool[]>(static_cast<std::size_t>(ndim));
+    for (int at = 0; at < ndim; ++at) {
+      const int i = static_cast<int>(order[at]), last = in.ndim() - 1;
+      const std::int64_t size = whole.shape[i];
+      std::int64_t step = whole.strides[i];
+      if (is_reduced(i) && step < 0) {
+        base += step * (size - 1);
+        step = -step;
+      }
+      // Rows of which several dimensions consist are one.
+      if (at > rows && in.strides[last] == size * step) {
+        in.shape[last] *= size;
+        in.strides[last] = step;
+        continue;
+      }
+      marks[static_cast<std::size_t>(in.ndim())] = is_reduced(i);
+      in.shape.push_back(size);
+      in.strides.push_back(step);
+      if (is_reduced(i)) continue;
+      out.shape.push_back(to.shape[static_cast<int>(axes[i])]);
+      out.strides.push_back(to.strides[static_cast<int>(axes[i])]);
+    }
+    in.size = whole.size;
+    out.size = to.size;
+  }
+  std::span<const bool> reduced() const {
+    return {marks.get(), static_cast<std::size_t>(in.ndim())};
+  }
+};
+
 void reduce_to(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
                const Operand& out, const char* verb, const Deviation& made) {
   const ReduceKernels* k = find_kernels(op, in.dtype, accumulator);
@@ -859,6 +958,107 @@ void reduce_to(Reduction op, DType accumulator, const Operand& in, std::span<con
   reduce_source(*k, later, accumulator, std::move(source), reduced, std::nullopt, out, verb, made);
 }
 
+// ---- floating extremes in any order -------------------------------------------------------------
+
+// Results that are zero, of which there are two, or NaN become the first such element, or the last
+// NaN, in the order in which kernels combine them: by chunks, lanes and rounds.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    settle_extremes(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
+  constexpr u32 loads = 4, together = loads * block_threads;
+  static_assert(reduce_chunk % together == 0);
+  __shared__ u32 first;
+  const auto n = static_cast<u32>(loop.n);
+  const u32 turns = ((n - 1) / reduce_chunk + 1) * reduce_chunk;
+  for (u32 output = blockIdx.x; output < loop.outputs; output += gridDim.x) {
+    const ReducePlace place = locate_output(loop, output);
+    T* const out = reinterpret_cast<T*>(loop.out + place.out);
+    const T found = *out;
+    const bool is_zero = found == 0;
+    if (!is_zero && found == found) continue;
+    const auto element_at = [&](u32 turn) {
+      if (!is_zero) turn = turns - 1 - turn;
+      const u32 of_chunk = turn % reduce_chunk;
+      return turn - of_chunk + of_chunk % reduce_rounds * reduce_lanes + of_chunk / reduce_rounds;
+    };
+    const auto load = [&](u32 k) {
+      return *reinterpret_cast<const T*>(loop.in + place.in + locate_in_group(loop, k));
+    };
+    if (threadIdx.x == 0) first = turns;
+    __syncthreads();
+    bool is_met = false;
+    for (u32 begin = threadIdx.x; begin < turns && !__syncthreads_or(is_met); begin += together) {
+#pragma unroll
+      for (u32 l = 0; l < loads; ++l) {
+        const u32 turn = begin + l * block_threads, k = element_at(turn);
+        if (k >= n) continue;
+        const T x = load(k);
+        if (is_zero ? x != 0 : x == x) continue;
+        is_met = true;
+        atomicMin(&first, turn);
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && first < turns) *out = load(element_at(first));
+    __syncthreads();
+  }
+}
+
+// Extremes of many elements that do not lie in memory in the order in which they are counted: one
+// that is neither zero nor NaN is the same in whatever order it is found. On an H200 the maximum of
+// 406 × 406 × 406 float64 over axes 1 and 2, permuted by (0, 2, 1), takes 0.3 of the time so. False
+// where nothing would be gained, or those that are zero might take long to be settled.
+bool extreme_in_any_order(Reduction op, DType accumulator, const Operand& in,
+                          std::span<const bool> reduced, const Operand& out) {
+  constexpr std::int64_t least_bytes = std::int64_t{1} << 23;
+  constexpr std::int64_t most_elements = std::int64_t{1} << 20, most_outputs = 1 << 16;
+  const Layout& layout = *in.layout;
+  if ((op != Reduction::max && op != Reduction::min) ||
+      (accumulator != DType::float32 && accumulator != DType::float64) || in.dtype != accumulator ||
+      out.dtype != accumulator || out.layout->size > most_outputs ||
+      layout.size * itemsize(in.dtype) < least_bytes ||
+      layout.size / out.layout->size > most_elements || !has_aligned_elements(in) ||
+      !has_aligned_elements(out)) {
+    return false;
+  }
+  const auto is_reduced = [&](int i) { return reduced[static_cast<std::size_t>(i)]; };
+  if (next_group(layout.shape, is_reduced, layout.ndim()).more) return false;
+  Dims group_shape, group_strides, kept_shape, kept_strides;
+  for (int i = 0; i < layout.ndim(); ++i) {
+    (is_reduced(i) ? group_shape : kept_shape).push_back(layout.shape[i]);
+    (is_reduced(i) ? group_strides : kept_strides).push_back(layout.strides[i]);
+  }
+  const Dims* const of_group[] = {&group_strides};
+  const Plan counted = make_plan(group_shape, of_group, 1, false),
+             in_memory = make_plan(group_shape, of_group, 1);
+  const auto closest = [](const Plan& p) { return detail::magnitude(p.stride[0][p.ndim() - 1]); };
+  if (counted.ndim() == in_memory.ndim() && closest(counted) == closest(in_memory)) return false;
+  const Dims* const of_kept[] = {&out.layout->strides, &kept_strides};
+  const Plan kept = make_plan(kept_shape, of_kept, 2);
+  if (counted.ndim() > ReduceLoop::most_dims || kept.ndim() > ReduceLoop::most_dims) return false;
+
+  const InMemoryOrder as(in, reduced, *out.layout);
+  Operand from = in, to = out;
+  from.layout = &as.in;
+  from.data += as.base * itemsize(in.dtype);
+  to.layout = &as.out;
+  reduce_to(op, accumulator, from, as.reduced(), to, info(op).name, {});
+  ReduceLoop loop{};
+  const int size = itemsize(in.dtype), sizes[] = {size, 0, size}, operands[] = {1, 1, 0};
+  set_dims(loop.kept, loop.kept_dims, kept, operands, sizes, 3);
+  set_dims(loop.group, loop.group_dims, counted, operands + 2, sizes, 1);
+  loop.in = in.data + kept.base[1] * size;
+  loop.out = out.data + kept.base[0] * size;
+  loop.n = counted.count();
+  loop.outputs = static_cast<u32>(kept.count());
+  void* arguments[] = {&loop};
+  const void* const kernel = size == 4 ? reinterpret_cast<const void*>(&settle_extremes<f32>)
+                                       : reinterpret_cast<const void*>(&settle_extremes<f64>);
+  launch(kernel, loop.outputs, arguments, 0, info(op).name);
+  return true;
+}
+
 }  // namespace
 
 void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const bool> reduced,
@@ -866,7 +1066,16 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   accumulator = kernel_accumulator(op, accumulator);
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return write_empty(op, accumulator, out);
-  reduce_to(op, accumulator, in, reduced, out, info(op).name, {});
+  if (!is_integer(accumulator) && accumulator != DType::bool_) {
+    if (extreme_in_any_order(op, accumulator, in, reduced, out)) return;
+    return reduce_to(op, accumulator, in, reduced, out, info(op).name, {});
+  }
+  const InMemoryOrder as(in, reduced, *out.layout);
+  Operand from = in, to = out;
+  from.layout = &as.in;
+  from.data += as.base * itemsize(in.dtype);
+  to.layout = &as.out;
+  reduce_to(op, accumulator, from, as.reduced(), to, info(op).name, {});
 }
 
 void mean(const Operand& in, std::span<const bool> reduced, double n, const Operand& out) {

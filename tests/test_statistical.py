@@ -532,6 +532,18 @@ def test_scans_have_the_bits_of_rows(columns, dtype, function):
                 same(function(x, axis=axis, include_initial=True)[some], expected)
 
 
+@pytest.mark.parametrize("function", [xp.cumulative_sum, xp.cumulative_prod])
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 31])
+def test_scans_of_many_short_lines_beside_each_other(n, dtype, function):
+    rng = np.random.default_rng(n)
+    for lines in (150_000, 150_003, 163_840):
+        a = rng.uniform(-1.2, 1.2, (n, lines)).astype(dtype)
+        expected = np.asarray(function(ours(np.ascontiguousarray(a.T)), axis=1)).T
+        same(function(ours(a), axis=0), expected)
+        same(function(ours(a).T, axis=1), expected.T)
+
+
 @pytest.mark.cpu
 @pytest.mark.parametrize("function", [xp.cumulative_sum, xp.cumulative_prod])
 def test_scans_lie_as_their_operand(function):
@@ -1239,6 +1251,30 @@ def test_few_long_rows_add_in_the_order_of_short_ones(n, dtype):
             assert long[first : first + 11].tobytes() == short.tobytes(), (name, first)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "int64"])
+def test_what_no_order_changes_is_reduced_as_it_lies(dtype):
+    """Also where some elements are repeated, and of many bytes."""
+    draw = Draw(13)
+    for shape in ((33, 70, 66), (70, 300, 420), (2, 130, 3, 40), (1, 1300, 1, 70)):
+        a = draw.values(shape, dtype)
+        x, ndim = ours(a), len(shape)
+        for order in itertools.permutations(range(ndim)):
+            b, y = a.transpose(order), xp.permute_dims(x, order)
+            views = [
+                (b, y),
+                (b[::-1, :, ::-1], y[::-1, :, ::-1]),
+                (b[:, ::2], y[:, ::2]),
+                (np.broadcast_to(b[:, :1], b.shape), xp.broadcast_to(y[:, :1], b.shape)),
+            ]
+            for c, z in views[: 4 if a.size < 10**6 else 1]:
+                for axes in itertools.combinations(range(ndim), 2):
+                    same(xp.any(z, axis=axes), np.any(c, axis=axes))
+                    same(xp.count_nonzero(z, axis=axes), np.count_nonzero(c, axis=axes))
+                    if dtype != "bool":
+                        same(xp.max(z, axis=axes), np.max(c, axis=axes))
+                        same(xp.sum(z, axis=axes), np.sum(c, axis=axes, dtype=wide_dtype(dtype)))
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_extremes_do_not_depend_on_the_layout(dtype):
     """Nor do zeros of either sign and NaN, which are not the same in every order."""
@@ -1256,6 +1292,31 @@ def test_extremes_do_not_depend_on_the_layout(dtype):
                     for function in (xp.max, xp.min):
                         same(function(x, axis=axes), np.asarray(function(row_major, axis=axes)))
                 assert np.array_equal(np.asarray(xp.max(x)), c.max(), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extremes_of_much_that_is_permuted(dtype):
+    """Zeros of either sign are told apart, however few of the elements they are."""
+    rng = np.random.default_rng(8)
+    shape = (40, 220, 300)
+    below = -rng.uniform(1, 2, shape).astype(dtype)
+    few = below.copy()
+    few[rng.random(shape) < 1e-4] = -0.0
+    few[rng.random(shape) < 1e-4] = 0.0
+    zeros = np.where(rng.random(shape) < 0.5, -0.0, 0.0).astype(dtype)
+    no_numbers = few.copy()
+    no_numbers[7:9, 8, 2] = np.nan
+    for a in (below, few, zeros, no_numbers):
+        x = ours(a)
+        for order in itertools.permutations(range(3)):
+            b, y = a.transpose(order), xp.permute_dims(x, order)
+            row_major = ours(np.ascontiguousarray(b))
+            for axes in ((0, 1), (1, 2), (0, 2)):
+                found = xp.max(y, axis=axes)
+                same(found, np.asarray(xp.max(row_major, axis=axes)))
+                assert np.array_equal(np.asarray(found), np.max(b, axis=axes), equal_nan=True)
+                found = xp.min(-y, axis=axes)
+                same(found, np.asarray(xp.min(-row_major, axis=axes)))
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])

@@ -479,7 +479,8 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
     const int rounds = left > 0 ? (left + reduce_lanes - 1) / reduce_lanes : 0;
     const char* const from = in + first * stride;
     // `together` rounds, whose loads are in flight at the same time; with `whole` none is cut off,
-    // with `apart` the reduced dimensions do not merge.
+    // with `apart` the reduced dimensions do not merge, of which there are two if several rounds
+    // are read together.
     const auto take = [&](int round, auto together, auto whole, auto apart) {
       Pack<M, V> x[together][sets];
 #pragma unroll
@@ -488,7 +489,12 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
         for (int s = 0; s < sets; ++s) {
           const int k = (round + b) * reduce_lanes + s * (T * V) + thread * V;
           if (!whole && k >= left) continue;
-          if constexpr (apart) {
+          if constexpr (apart && together > 1) {
+            const auto at = static_cast<u32>(first + k), row = loop.group[0].size.divide(at);
+            const u32 column = at - row * loop.group[0].size.divisor;
+            x[b][s].v[0] = *reinterpret_cast<const M*>(in + row * loop.group[1].stride[0] +
+                                                       column * loop.group[0].stride[0]);
+          } else if constexpr (apart) {
             const i64 place = locate_in_group(loop, static_cast<u32>(first + k));
             x[b][s].v[0] = *reinterpret_cast<const M*>(in + place);
           } else if constexpr (V > 1 && !whole) {
@@ -517,11 +523,20 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
       }
     };
     using Batch = std::integral_constant<int, batch>;
+    // Of two dimensions that do not merge.
+    constexpr int apart_rounds = batch > 1 ? batch : 2;
+    using ApartBatch = std::integral_constant<int, apart_rounds>;
     bool merged = true;
     if constexpr (V == 1) {
       merged = loop.group_dims == 1;
       if (!merged) {
-        for (int round = 0; round < rounds; ++round) take(round, One{}, No{}, Yes{});
+        int round = 0;
+        if (loop.group_dims == 2) {
+          for (; (round + apart_rounds) * reduce_lanes <= left; round += apart_rounds) {
+            take(round, ApartBatch{}, Yes{}, Yes{});
+          }
+        }
+        for (; round < rounds; ++round) take(round, One{}, No{}, Yes{});
       }
     }
     if (merged) {
