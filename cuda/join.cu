@@ -56,9 +56,10 @@ void launch_interleave(std::span<const Operand> parts, const Operand& out, std::
 
 // ---- many rows ----------------------------------------------------------------------------------
 
-// Parts of up to so many bytes are joined by one launch; others are copied one by one, each in the
-// best way.
-constexpr std::int64_t most_part_bytes = std::int64_t{1} << 22;
+// Parts of up to so many bytes are joined by one launch: on an H200 two of 16 MiB take 19 µs of 22
+// so, two of 9 MB, of which one goes where no pack begins, 8 of 22. Others are copied one by one,
+// each in the best way.
+constexpr std::int64_t most_part_bytes = std::int64_t{1} << 24;
 
 // Parts of whose rows, one after the other, the rows of the result consist. They travel by value,
 // in the 4 KiB that arguments may have on any device.

@@ -227,6 +227,15 @@ def test_repeat_by_many_counts_and_to_many_elements():
             xp.repeat(xp.asarray(a), xp.asarray(counts), axis=0)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_joins_of_large_parts(dtype, axis):
+    a = np.arange(3_000 * 2_001, dtype=np.int64).astype(dtype).reshape(3_000, 2_001)
+    b = a[::-1, ::-1].copy()
+    same(xp.concat([xp.asarray(a), xp.asarray(b)], axis=axis), np.concatenate([a, b], axis=axis))
+    same(xp.stack([xp.asarray(a), xp.asarray(b)], axis=axis), np.stack([a, b], axis=axis))
+
+
 @pytest.mark.parametrize("most", [2, 5, 40])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex128"])
 def test_repeat_single_elements_by_many_counts(dtype, most):
