@@ -1278,11 +1278,14 @@ __global__ void __launch_bounds__(block_threads)
 }
 
 // Places in 2^bits buckets, runs of them by turns, so that places of a cluster are spread; each
-// turn begins with another bucket. A tile is so many positions as a block brings into the order of
-// their buckets; 2^14 of them at most, and 2^17 places of a bucket, are told by 31 bits.
+// turn begins with another bucket. Longer runs are written up to 9 % faster where places are many,
+// and leave a cluster to few blocks: on an H200 1Mi float32 that go to 4096 places of 16Mi take
+// 66 µs of 532 that they take in runs of 2^11. A tile is so many positions as a block brings into
+// the order of their buckets; 2^14 of them at most, and 2^17 places of a bucket, are told by 31
+// bits.
 template <int TileBits>
 struct Buckets {
-  static constexpr int run_bits = 11, tile_bits = TileBits;
+  static constexpr int run_bits = 7, tile_bits = TileBits;
   static constexpr u32 run = 1u << run_bits, tile = 1u << tile_bits;
   static constexpr u32 shift = 37;  // from turn to turn
   static constexpr int fill_threads = TileBits == 14 ? 1024 : 512;
@@ -1296,10 +1299,13 @@ struct Buckets {
   Buckets(std::int64_t n, std::int64_t bytes) {
     constexpr std::int64_t much = std::int64_t{1} << 25;
     constexpr u32 most_places = 1u << 14;  // a word of shared memory each
+    constexpr std::int64_t little_bytes = std::int64_t{1} << 23, few_places = std::int64_t{1} << 22;
+    constexpr int least_places_bits = 11;
     const auto runs = static_cast<u64>(n - 1) / run + 1;
-    const bool is_little = tile_bits == 12 && runs <= 4u << 9 && bytes <= std::int64_t{1} << 23;
+    const bool is_little = tile_bits == 12 && n <= few_places && bytes <= little_bytes;
     const int most_bits = bytes >= much ? 12 : is_little ? 9 : 10;
-    bits = std::clamp<int>(std::bit_width(runs - 1), 8, most_bits);
+    bits =
+        std::clamp<int>(std::bit_width(static_cast<u64>(n - 1) >> least_places_bits), 8, most_bits);
     while ((runs - 1 >> bits) + 1 > most_places / run) ++bits;
     places = static_cast<u32>((runs - 1 >> bits) + 1) * run;
   }
@@ -1607,13 +1613,16 @@ __global__ void __launch_bounds__(write_threads,
       }
     });
   }
-  constexpr int stores = int(Buckets::run) / threads;
-  for (u32 begin = 0; begin < buckets.places; begin += Buckets::run) {
-    char* const to = out + (i64(buckets.place(bucket, begin)) + threadIdx.x) * stride;
+  // A warp writes a run.
+  constexpr int stores = int(Buckets::run) / warp_size, warps = threads / warp_size;
+  const u32 lane = threadIdx.x % warp_size;
+  for (u32 run = threadIdx.x / warp_size; run < buckets.places / Buckets::run; run += warps) {
+    const u32 begin = run * Buckets::run;
+    char* const to = out + (i64(buckets.place(bucket, begin)) + lane) * stride;
     u32 slot[stores];
     M x[stores];
 #pragma unroll
-    for (int l = 0; l < stores; ++l) slot[l] = last[begin + l * threads + threadIdx.x];
+    for (int l = 0; l < stores; ++l) slot[l] = last[begin + l * warp_size + lane];
 #pragma unroll
     for (int l = 0; l < stores; ++l) {
       if constexpr (Buckets::hold(sizeof(M))) {
@@ -1624,7 +1633,7 @@ __global__ void __launch_bounds__(write_threads,
     }
 #pragma unroll
     for (int l = 0; l < stores; ++l) {
-      if (slot[l] != 0) *reinterpret_cast<M*>(to + l * threads * stride) = x[l];
+      if (slot[l] != 0) *reinterpret_cast<M*>(to + l * warp_size * stride) = x[l];
     }
   }
 }

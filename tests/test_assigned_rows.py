@@ -88,11 +88,11 @@ def test_nothing_is_written_where_an_index_is_wrong(places, count):
     same(x, a)
 
 
-# On a GPU a block has some of the runs of 2^11 places, and what of them is meant, so much at a time.
+# On a GPU a block has some of the runs of 2^7 places, and what of them is meant, so much at a time.
 RUNS = {
     "one run": [1_000],
-    "runs far apart": range(0, 2_300, 1_024),
-    "runs of one block": [5, 2_016],
+    "runs far apart": range(0, 35_000, 1_024),
+    "runs of one block": [i * 1_024 + (5 - 37 * i) % 1_024 for i in range(36)],
     "places far apart": None,
 }
 
@@ -106,7 +106,7 @@ def test_few_places_of_many(dtype, columns, places, runs):
     if RUNS[runs] is None:
         index = rng.integers(0, 100, count) * 48_000
     else:
-        index = rng.choice(RUNS[runs], count) * 2_048 + rng.integers(0, 2_048, count)
+        index = rng.choice(RUNS[runs], count) * 128 + rng.integers(0, 128, count)
     a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
     x = ours(a)
     x[ours(index), ...] = ours(value)
@@ -151,6 +151,20 @@ def test_places_that_are_meant_many_times(places, count, dtype, columns, share):
     with pytest.raises(IndexError, match=f"index {-places - 1} is out of bounds"):
         finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
     same(x, expected)
+
+
+@pytest.mark.parametrize("width", [300, 4_096, 70_000])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "places, count", [(4_194_304, 600_000), (9_700_007, 1_100_000), (2_400_007, 2_200_000)]
+)
+def test_places_of_a_cluster(places, count, dtype, width):
+    rng = np.random.default_rng(width)
+    index = rng.integers(0, width, count) + places // 3
+    a, value = rows(rng, places, 1, dtype), rows(rng, count, 1, dtype)
+    x = ours(a)
+    x[ours(index), ...] = ours(value)
+    same(x, expected_of(a, index, value))
 
 
 def test_indices_whose_last_dimension_is_one():
