@@ -130,9 +130,11 @@ template <class O>
 inline constexpr int elements_in_flight = O::heavy ? 1 : 4;
 // The same of single elements: half as many large ones, for what is written apart, where sectors
 // are read once more if it takes long. On an H100 x[:, ::2] *= 1 of complex128 took 0.88 of the
-// time.
+// time, and of them one alone, which copies do not gain by, on an H200 0.92 of that.
 template <class O>
-inline constexpr int strided_elements = O::widest < 8 || O::heavy ? elements_in_flight<O> : 2;
+inline constexpr int strided_elements = O::widest < 8 || O::heavy       ? elements_in_flight<O>
+                                        : O::widest < 16 || O::converts ? 2
+                                                                        : 1;
 // Blocks that a multiprocessor has to hold: complex64 functions take 50 to 64 registers for
 // ordinary operands and up to 170 for rare ones, which would leave too few threads to hide
 // latencies. With fewer than 64, or 128 for powers, some ordinary ones would spill.
@@ -952,10 +954,10 @@ __global__ void __launch_bounds__(block_threads,
 // ---- tables -------------------------------------------------------------------------------------
 
 // Whether runs of any alignment pay: of two elements to a pack, single ones are 5 % faster on an
-// H100 than shifting packs into place, and 20 % on an H200 where they are compared. Copies keep
-// more of them in flight.
+// H100 than shifting packs into place, and 20 % on an H200 where they are compared; so are those
+// that are packs, x[:, ::-1] + y of complex128 9 % on an H200. Copies keep more of them in flight.
 template <class O>
-inline constexpr bool has_rows = O::heavy || O::converts || O::lanes != 2;
+inline constexpr bool has_rows = O::heavy || O::converts || O::lanes > 2;
 
 // Whether it pays to join rows: where packs have many elements, one by one takes twice as long.
 template <class O>
