@@ -280,6 +280,20 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
                 tier=FULL,
             )
+        for n in (4 * scale.medium, 16 * scale.medium):
+            yield Case(
+                "indexing",
+                "x[i] = v, a cluster",
+                "x[i] = v",
+                {
+                    "x": Operand((n,), dtype),
+                    "i": Operand((scale.medium,), "int64", "below", high=scale.medium // 256),
+                    # One value, so that the result is the same whichever is written last.
+                    "v": Operand((scale.medium,), dtype, low=1, high=1),
+                },
+                changes="x",
+                tier=FULL,
+            )
         for n in (scale.medium, scale.large // 4):
             yield Case(
                 "indexing",

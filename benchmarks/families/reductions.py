@@ -158,6 +158,21 @@ def over_views(family: str, function: str, dtype: str, n: int, tier: int) -> Ite
                 )
 
 
+def over_pairs(function: str, dtype: str, n: int) -> Iterator[Case]:
+    """Yield a function over pairs of a cube's axes that lie in another order, or apart."""
+    for order, axes in (((1, 0, 2), (1, 2)), ((0, 2, 1), (1, 2)), ((2, 0, 1), (0, 1))):
+        yield case(
+            "reductions",
+            function,
+            (side(n, 3),) * 3,
+            dtype,
+            axes,
+            tier=FULL,
+            label=f"permuted {order}",
+            view=f"xp.permute_dims(x, {order})",
+        )
+
+
 def reductions(scale: Scale) -> Iterator[Case]:
     """Yield sum, prod, max, min, mean, any, all and count_nonzero."""
     n = scale.large
@@ -173,6 +188,12 @@ def reductions(scale: Scale) -> Iterator[Case]:
         for function in ("sum", "max"):
             tier = USUAL if function == "sum" and dtype == "int32" else FULL
             yield from over_layouts("reductions", function, dtype, n, tier)
+    for function, dtypes in (
+        ("max", ("int8", "int32", "int64", *FLOATING)),
+        ("sum", FLOATING),
+    ):
+        for dtype in dtypes:
+            yield from over_pairs(function, dtype, n)
     for function, dtypes in {
         "prod": FLOATING,
         "any": ("bool",),
@@ -305,3 +326,7 @@ def scans(scale: Scale) -> Iterator[Case]:
                                 else None
                             ),
                         )
+    for length in (3, 8):
+        for function in ("cumulative_sum", "cumulative_prod"):
+            shape = (length, scale.medium)
+            yield case("scans", function, shape, "float32", 0, tier=FULL, writes=True)
