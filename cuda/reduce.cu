@@ -1066,8 +1066,9 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   accumulator = kernel_accumulator(op, accumulator);
   if (out.layout->size == 0) return;
   if (in.layout->size == 0) return write_empty(op, accumulator, out);
-  if (!is_integer(accumulator) && accumulator != DType::bool_) {
-    if (extreme_in_any_order(op, accumulator, in, reduced, out)) return;
+  const bool order_free = is_integer(accumulator) || accumulator == DType::bool_;
+  if (!order_free && extreme_in_any_order(op, accumulator, in, reduced, out)) return;
+  if (!order_free || in.layout->ndim() < 2) {
     return reduce_to(op, accumulator, in, reduced, out, info(op).name, {});
   }
   const InMemoryOrder as(in, reduced, *out.layout);
