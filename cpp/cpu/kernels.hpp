@@ -76,17 +76,21 @@ struct StreamRunsJob {
   char* begun;  // three lines for each row: the one that its run has come to, between margins
 };
 using StreamRunsKernel = void (*)(const StreamRunsJob& job);
-// The same of rows of whole lines that are picked, row r from in + r * in_row + offsets[r] * item:
-// they follow each other from a line on. So many rows further on are asked for.
-struct StreamPicksJob {
-  const std::int64_t* offsets;
-  std::int64_t item;
+// Rows of so many bytes that are picked, row r from in + r * in_row + offsets[r] * item, where the
+// offsets are `offset_row` bytes apart, to out + r * out_row; the same for each of the groups.
+struct PicksJob {
+  const char* offsets;
+  std::int64_t offset_row, item;
   const char* in;
   std::int64_t in_row;
   char* out;
-  std::int64_t rows, bytes, ahead;
+  std::int64_t out_row, rows, bytes;
+  std::int64_t groups = 1, in_group = 0, out_group = 0;
 };
-using StreamPicksKernel = void (*)(const StreamPicksJob& job);
+using PicksKernel = void (*)(const PicksJob& job);
+// Of one group past the caches, rows of whole lines that follow each other from a line on. So many
+// rows further on are asked for.
+using StreamPicksKernel = void (*)(const PicksJob& job, std::int64_t ahead);
 // The same of n items that lie backwards, the first one at `in`; so do those of `next`.
 using StreamBackwardsKernel = void (*)(const char* in, char* out, std::int64_t n, const char* next);
 // Columns of a matrix that is transposed: those of a strip, and where they begin.
@@ -256,6 +260,7 @@ struct KernelTable {
   CopyKernel copy[5] = {};
   StreamKernel stream = nullptr;
   StreamRunsKernel stream_runs = nullptr;
+  PicksKernel picks = nullptr;
   StreamPicksKernel stream_picks = nullptr;
   StreamBackwardsKernel stream_backwards[5] = {};
   void (*stream_fence)() = nullptr;

@@ -1350,14 +1350,86 @@ void stream_runs(const StreamRunsJob& job) {
   }
 }
 
-void stream_picks(const StreamPicksJob& given) {
-  const StreamPicksJob job = given;
-  const auto row = [&](i64 r) { return job.in + r * job.in_row + job.offsets[r] * job.item; };
-  for (i64 r = 0; r < std::min(job.ahead, job.rows); ++r) fetch(row(r), job.bytes);
+// Where row r of a group is picked.
+ARRAYX_HD const char* picked(const PicksJob& job, i64 r) {
+  i64 offset;
+  std::memcpy(&offset, job.offsets + r * job.offset_row, sizeof offset);
+  return job.in + r * job.in_row + offset * job.item;
+}
+
+// By as many moves of `Unit` bytes as the constant says, of which the last one may overlap another:
+// a loop over them takes up to twice as long, and moves of 16 bytes half as long again as those of
+// 64, of which the processor has more on their way at a time.
+template <int Unit, int Moves>
+[[gnu::noinline]] void picks_by(const PicksJob& given) {
+  using V = Vec<u8, Unit>;
+  const PicksJob job = given;
+  const char* from = job.in;
+  char* to_group = job.out;
+  const i64 last = job.bytes - Unit;
+  for (i64 g = 0; g < job.groups; ++g, from += job.in_group, to_group += job.out_group) {
+    const char* offset = job.offsets;
+    const char* base = from;
+    char* out = to_group;
+    for (i64 r = 0; r < job.rows; ++r) {
+      i64 items;
+      std::memcpy(&items, offset, sizeof items);
+      const char* const in = base + items * job.item;
+      V a[Moves];
+      ARRAYX_UNROLL
+      for (int k = 0; k + 1 < Moves; ++k) a[k] = V::load(in + k * Unit);
+      a[Moves - 1] = V::load(in + last);
+      ARRAYX_UNROLL
+      for (int k = 0; k + 1 < Moves; ++k) a[k].store(out + k * Unit);
+      a[Moves - 1].store(out + last);
+      offset += job.offset_row;
+      base += job.in_row;
+      out += job.out_row;
+    }
+  }
+}
+
+// Longer rows.
+void picks_by_call(const PicksJob& job) {
+  for (i64 g = 0; g < job.groups; ++g) {
+    for (i64 r = 0; r < job.rows; ++r) {
+      std::memcpy(job.out + g * job.out_group + r * job.out_row, picked(job, r) + g * job.in_group,
+                  job.bytes);
+    }
+  }
+}
+
+template <int Most>
+ARRAYX_HD void picks_of_moves(const PicksJob& job, i64 moves) {
+  if constexpr (Most > 1) {
+    if (moves < Most) return picks_of_moves<Most - 1>(job, moves);
+  }
+  picks_by<ops::vector_bytes, Most>(job);
+}
+
+void picks(const PicksJob& job) {
+  constexpr i64 width = ops::vector_bytes, most = 8;
+  if (job.bytes > most * width) return picks_by_call(job);
+  if (job.bytes >= width) return picks_of_moves<most>(job, (job.bytes + width - 1) / width);
+  if constexpr (width > 32) {
+    if (job.bytes >= 32) return picks_by<32, 2>(job);
+  }
+  if constexpr (width > 16) {
+    if (job.bytes >= 16) return picks_by<16, 2>(job);
+  }
+  if (job.bytes >= 8) return picks_by<8, 2>(job);
+  if (job.bytes >= 4) return picks_by<4, 2>(job);
+  if (job.bytes >= 2) return picks_by<2, 2>(job);
+  picks_by<1, 1>(job);
+}
+
+void stream_picks(const PicksJob& given, i64 ahead) {
+  const PicksJob job = given;
+  for (i64 r = 0; r < std::min(ahead, job.rows); ++r) fetch(picked(job, r), job.bytes);
   char* out = job.out;
   for (i64 r = 0; r < job.rows; ++r, out += job.bytes) {
-    if (r + job.ahead < job.rows) fetch(row(r + job.ahead), job.bytes);
-    const char* const in = row(r);
+    if (r + ahead < job.rows) fetch(picked(job, r + ahead), job.bytes);
+    const char* const in = picked(job, r);
     for (i64 b = 0; b < job.bytes; b += line_bytes) copy_vectors<true>(in, out, b, b + line_bytes);
   }
 }
@@ -1645,6 +1717,7 @@ void integer_range(void* out, std::uint64_t first, std::uint64_t step, std::int6
 void fill_copy(KernelTable& table) {
   table.stream = &stream;
   table.stream_runs = &stream_runs;
+  table.picks = &picks;
   table.stream_picks = &stream_picks;
   table.stream_fence = &stream_fence;
   fill_casts<Boolean>(table, DType::bool_);
