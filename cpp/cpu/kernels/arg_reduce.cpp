@@ -74,7 +74,7 @@ struct Arg {
     ARRAYX_HD void take(V x) {
       if constexpr (floating) {
         const I bits = ops::bit_cast<I>(ops::fabs(x));
-        largest = select(bits > largest, bits, largest);
+        largest = ops::greater_of(largest, bits);
       }
     }
     ARRAYX_HD bool seen() const {
@@ -294,12 +294,12 @@ struct Arg {
       }
       if (K > 1 && ahead) fetch<K* int(sizeof(V))>(p + r * row_stride + ahead);
     };
-    if (rows == together) {
+    int64_t r = 0;
+    for (; r + together <= rows; r += together) {
       ARRAYX_UNROLL
-      for (int r = 0; r < together; ++r) take(r);
-    } else {
-      for (int64_t r = 0; r < rows; ++r) take(r);
+      for (int k = 0; k < together; ++k) take(r + k);
     }
+    for (; r < rows; ++r) take(r);
     if (!Slow && nan.seen()) return true;
     ARRAYX_UNROLL
     for (int k = 0; k < K; ++k) {
@@ -360,18 +360,23 @@ struct Arg {
     constexpr int64_t near_bytes = 256 << 10;
     const bool straight = reading_asks == Asking::pages && n * apart >= near_bytes;
     const int64_t straight_on = !straight ? 0 : row_stride < 0 ? -straight_ahead : straight_ahead;
+    // Several rows at a time, which wait less for what was found before; those of a page or two
+    // come from memory later so. Where nothing is asked for, more of them, and short ones, too.
+    const bool asks = reading_asks != Asking::nothing;
+    const bool by_several = apart >= 2 * page_bytes || (!asks && apart <= page_bytes / 4);
+    const int64_t several = asks ? together : 2 * together;
     alignas(64) Index index[most_columns + W];
     for (int64_t i = 0; i < n; i += most_rows) {
       const int64_t count = n - i < most_rows ? n - i : most_rows;
       const bool begins = start && i == 0;  // with the first row in `best`
       for (int64_t j = 0; j < width; j += W) I(Index(begins ? 0 : -1)).store(index + j);
-      // Rows in the same pages are read one after the other. Of a few columns many rows at once:
-      // what they find stays in registers, and a round through memory would be waited for.
-      const int64_t most = width < 4 * W ? 64 : apart >= 8192 ? together : 1;
+      // Of a few columns many rows at once: what they find stays in registers, and a round through
+      // memory would be waited for.
+      const int64_t most = width < 4 * W ? 64 : by_several ? several : 1;
       for (int64_t r = begins; r < count; r += most) {
         const int64_t rows = count - r < most ? count - r : most;
         const char* p = in + (i + r) * row_stride;
-        const bool more = most == together && r + most < count && reading_asks != Asking::nothing;
+        const bool more = asks && most == several && r + most < count;
         const int64_t ahead = most == 1 ? straight_on : more ? most * row_stride : 0;
         int64_t j = 0;
         constexpr int64_t size = sizeof(T);
