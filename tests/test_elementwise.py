@@ -1012,6 +1012,28 @@ def test_long_rows_that_repeat_an_element_or_skip_some(columns):
     same(x[:, 5:6] - x[:, ::2], a[:, 5:6] - a[:, ::2])
 
 
+# Long enough to follow each other as they are read, not as the result is written.
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize("columns", [70, 513, 1031])
+def test_long_rows_that_lie_backwards(dtype, columns):
+    a = (np.arange(5 * 7 * columns) % 101).astype(dtype).reshape(5, 7, columns)
+    x = xp.asarray(a)
+    for steps in product((1, -1), repeat=3):
+        view = tuple(slice(None, None, step) for step in steps)
+        same(xp.square(x[view]), np.square(a[view]))
+        same(xp.astype(x[view], xp.complex128), a[view].astype("complex128"))
+        same(x[view] + x[view], a[view] + a[view])
+        same(x[view] * x, a[view] * a)
+        same(xp.add(x[view], x[::-1]) - x[:, ::-1], a[view] + a[::-1] - a[:, ::-1])
+        same(x[view] + x[:, ::-1, :1], a[view] + a[:, ::-1, :1])
+        y, b = xp.asarray(a, copy=True), a.copy()
+        y[view] += x
+        b[view] += a
+        y[:, :, 1::2][view] = x[:, :, ::2][view][:, :, : columns // 2]
+        b[:, :, 1::2][view] = a[:, :, ::2][view][:, :, : columns // 2]
+        same(y, b)
+
+
 @pytest.mark.parametrize("rows", [2, 5, 40])
 @pytest.mark.parametrize("elements", [2**12, 5 * 2**18])
 def test_transposed_rows_beside_a_constant(rows, elements):

@@ -102,6 +102,17 @@ def cases(scale: Scale) -> Iterator[Case]:
         {"x": Operand((scale.medium // 64, 4, 16), "float32")},
         views={"v": "x[:, 1:-1, :3]"},
     )
+    size = scale.large * 4
+    for view in ("x[::-1]", "x[:, ::-1]"):
+        yield Case(
+            "copies",
+            f"copy of {view}",
+            "xp.reshape(v, (-1,))",
+            {"x": Operand((scale.large // 256, 256), "float32")},
+            views={"v": view},
+            reads=size,
+            writes=size,
+        )
     for dtype in WIDTHS:
         for n in (8, 16):
             size = min(scale.large * itemsize(dtype), 64 * MEBI)

@@ -53,6 +53,7 @@ def matrices(n: int, dtype: str, tier: int) -> Iterator[Case]:
     for operation, statement, views, reads in (
         ("exp(x.T)", "xp.exp(u)", {"u": "x.T"}, 1),
         ("sqrt(x[:, ::2])", "xp.sqrt(u)", {"u": "x[:, ::2]"}, 1),
+        ("-x[:, ::-1]", "-u", {"u": "x[:, ::-1]"}, 1),
         ("where(x < row, x, y.T)", "xp.where(x < r, x, v)", {"r": "y[:1, :]", "v": "y.T"}, 2),
     ):
         if dtype in ("float32", "float64"):

@@ -115,6 +115,21 @@ inline void turn_tiles(Plan& p) {
   }
 }
 
+// Of a loop of rows of so many elements or more: flips the outer dimensions that most operands but
+// the last one walk the other way than their rows, so that memory is read on in one direction.
+inline void turn_rows(Plan& p, std::int64_t long_row) {
+  const int inner = p.ndim() - 1;
+  if (p.kind != LoopKind::inner || inner == 0 || p.size[inner] < long_row) return;
+  for (int i = 0; i < inner; ++i) {
+    int with = 0;
+    for (int k = 0; k + 1 < p.operands; ++k) {
+      const std::int64_t s = p.stride[k][inner] < 0 ? -p.stride[k][i] : p.stride[k][i];
+      with += (s > 0) - (s < 0);
+    }
+    if (with < 0) detail::flip(p, i);
+  }
+}
+
 // strides[k] belongs to operand k, all over one shape; null strides mean a repeated scalar.
 // With `reorder` false the dimensions keep their order (for loops whose order has a meaning).
 inline Plan make_plan(const Dims& shape, const Dims* const* strides, int operands,

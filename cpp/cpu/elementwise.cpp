@@ -83,6 +83,7 @@ void elementwise(Op op, DType compute, std::span<const Operand> inputs, const Op
   all[count] = &out;
   Plan plan = plan_of(all, count + 1);
   turn_tiles(plan);
+  turn_rows(plan, 256 / itemsize(result));
   LoopOperand operands[plan_operands];
   for (int k = 0; k <= count; ++k) {
     operands[k].memory = all[k]->dtype;

@@ -134,6 +134,23 @@ TEST(what_is_contiguous_along_a_tile_is_walked_forwards) {
   CHECK(rows.stride[0][0] == -1 && rows.base[0] == 0);
 }
 
+TEST(outer_dimensions_are_walked_as_the_rows_of_what_is_read) {
+  Plan back = plan_for({4, 10}, {Dims{-10, 1}, Dims{10, 1}, {}}, 2);
+  turn_rows(back, 10);
+  CHECK(back.stride[0][0] == 10 && back.stride[0][1] == 1 && back.base[0] == -30);
+  CHECK(back.stride[1][0] == -10 && back.stride[1][1] == 1 && back.base[1] == 30);
+  Plan mirrored = plan_for({4, 10}, {Dims{10, -1}, Dims{10, 1}, {}}, 2);
+  turn_rows(mirrored, 10);
+  CHECK(mirrored.stride[0][0] == -10 && mirrored.stride[0][1] == -1 && mirrored.base[0] == 30);
+  CHECK(mirrored.stride[1][0] == -10 && mirrored.base[1] == 30);
+  Plan brief = plan_for({4, 10}, {Dims{-10, 1}, Dims{10, 1}, {}}, 2);
+  turn_rows(brief, 11);
+  CHECK(brief.stride[0][0] == -10 && brief.base[0] == 0);
+  Plan divided = plan_for({4, 10}, {Dims{-10, 1}, Dims{10, 1}, Dims{20, 1}}, 3);
+  turn_rows(divided, 1);  // as many one way as the other
+  CHECK(divided.stride[0][0] == -10 && divided.stride[1][0] == 10);
+}
+
 TEST(one_operand_is_walked_forwards_whichever_way_others_go) {
   Plan plan = plan_for({4, 10}, {Dims{20, 1}, Dims{-10, -2}, {}}, 2);
   walk_forwards(plan, 1);
