@@ -215,6 +215,25 @@ def test_parts_that_take_turns_in_short_rows(dtype, rows):
         assert np.array_equal(np.asarray(result), expected)
 
 
+# Large enough together to go past the caches, each of them small enough to stay there.
+@pytest.mark.parametrize("columns", [1024, 1031])
+def test_large_parts_of_a_larger_result(columns):
+    a = counted((1100, columns), "float64")
+    x = xp.asarray(a)
+    parts = [x, x[:3], x[::-1], x[:, ::-1], xp.asarray(a.T.copy()).T]
+    theirs = [a, a[:3], a[::-1], a[:, ::-1], a]
+    np.testing.assert_array_equal(np.asarray(xp.concat(parts)), np.concatenate(theirs))
+    del parts[1], theirs[1]
+    parts.append(x[:, 5:25])
+    theirs.append(a[:, 5:25])
+    for axis in (1, None):
+        expected = np.concatenate(theirs, axis=axis)
+        np.testing.assert_array_equal(np.asarray(xp.concat(parts, axis=axis)), expected)
+    for axis in range(3):
+        expected = np.stack(theirs[:4], axis=axis)
+        np.testing.assert_array_equal(np.asarray(xp.stack(parts[:4], axis=axis)), expected)
+
+
 def test_parts_of_several_dtypes_that_take_turns():
     a = counted((9001, 300), "int16")
     x = xp.asarray(a)

@@ -25,6 +25,16 @@ OPERATIONS: dict[str, tuple[int, dict[str, str]]] = {
 
 def cases(scale: Scale) -> Iterator[Case]:
     """Yield operations on large and on cached matrices, and joins of many small pieces."""
+    for axis in (0, 1):  # of what a last cache holds to what it does not
+        yield Case(
+            "joining",
+            f"concat((x, y), axis={axis})",
+            f"xp.concat((x, y), axis={axis})",
+            {
+                "x": Operand((side(scale.medium),) * 2, "float64"),
+                "y": Operand((side(scale.medium),) * 2, "float64", high=1.6),
+            },
+        )
     for n, tier in ((scale.large // 4, QUICK), (4 * scale.cached, USUAL)):
         shape = (side(n),) * 2
         for dtype in (*FLOATING, "int8"):

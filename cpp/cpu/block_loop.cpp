@@ -1653,14 +1653,16 @@ void copy_backwards(const Plan& plan, const char* in, char* out, int itemsize) {
 }
 
 // A large copy into rows that are contiguous, past the caches: straight from rows that are
-// contiguous too, or by way of a block in L1. False where it is small or the rows are short.
-bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
+// contiguous too, or by way of a block in L1. False where the whole result, of which it may be a
+// part, is small or the rows are short.
+bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize, std::int64_t whole) {
   const int inner = plan.ndim() - 1;
   const std::int64_t total = plan.count();
   // Later where items are apart: reading their lines takes longer than fetching the result's would;
   // and by several threads alone: one is up to a seventh faster straight into the caches.
   const std::int64_t bytes = total * itemsize, step = magnitude(plan.stride[0][inner]);
-  if (!goes_past_caches(bytes, bytes + distinct_bytes(plan, 0, itemsize))) return false;
+  const std::int64_t others = 2 * (whole - bytes);
+  if (!goes_past_caches(whole, bytes + distinct_bytes(plan, 0, itemsize) + others)) return false;
   if (plan.kind == LoopKind::transposed) return false;
   if (step > 1 && thread_count() == 1) return false;
   if (step != 1 && bytes < 2 * stream_from) return false;
@@ -1752,12 +1754,14 @@ bool stream_rows(const Plan& plan, const char* in, char* out, int itemsize) {
 
 }  // namespace
 
-void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
+void run_copy(const Plan& plan, const char* in, char* out, int itemsize, std::int64_t whole) {
   if (plan.kind == LoopKind::empty) return;
   const std::int64_t total = plan.count(), work = 2 * total * itemsize;
+  constexpr std::int64_t chunk = parallel_grain / 4;
+  whole = std::max(work / 2, work / 2 < chunk ? 0 : whole);
   if (plan.kind == LoopKind::contiguous && plan.stride[0][0] == 1 && plan.stride[1][0] == 1) {
-    const std::int64_t chunk = parallel_grain / 4, bytes = total * itemsize;
-    const bool streamed = goes_past_caches(bytes, 2 * bytes);
+    const std::int64_t bytes = total * itemsize;
+    const bool streamed = goes_past_caches(whole, 2 * whole);
     parallel_for((bytes + chunk - 1) / chunk, work, [&](std::int64_t c) {
       const std::int64_t count = std::min(chunk, bytes - c * chunk);
       if (!streamed) {
@@ -1770,7 +1774,7 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize) {
     return;
   }
   if (fits_strips(plan, itemsize)) return Strips(plan, itemsize).copy(in, out);
-  if (stream_rows(plan, in, out, itemsize)) return;
+  if (stream_rows(plan, in, out, itemsize, whole)) return;
   // Blocks need no scratch here; a larger one costs less bookkeeping, a tile stays within L1.
   const bool transposed = plan.kind == LoopKind::transposed;
   const bool stepped = transposed && plan.stride[0][plan.tile_dim] != 1;

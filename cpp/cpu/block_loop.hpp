@@ -39,7 +39,8 @@ using BlockKernel = ElementwiseKernel;
 void run_blocks(const Plan& plan, const LoopOperand* operands, BlockKernel kernel,
                 std::int64_t arithmetic, std::optional<Op> op, StreamingKernel streaming = nullptr);
 
-// out = in, both of `itemsize` bytes; the plan's operands are (in, out).
-void run_copy(const Plan& plan, const char* in, char* out, int itemsize);
+// out = in, both of `itemsize` bytes; the plan's operands are (in, out). `whole`: bytes of a result
+// of which this is a part, which decide whether a part that is not small goes past the caches.
+void run_copy(const Plan& plan, const char* in, char* out, int itemsize, std::int64_t whole = 0);
 
 }  // namespace arrayx::cpu

@@ -60,9 +60,8 @@ bool copy_few(const Operand& in, const Operand& out) {
   return true;
 }
 
-}  // namespace
-
-void copy(const Operand& in, const Operand& out) {
+// A part of a result of so many bytes; see run_copy.
+void copy_part(const Operand& in, const Operand& out, std::int64_t whole) {
   if (copy_few(in, out)) return;
   const Operand* all[] = {&in, &out};
   Plan plan = plan_of(all, 2);
@@ -72,13 +71,19 @@ void copy(const Operand& in, const Operand& out) {
   char* source = in.data + plan.base[0] * itemsize(in.dtype);
   char* target = out.data + plan.base[1] * itemsize(out.dtype);
   if (in.dtype == out.dtype) {
-    run_copy(plan, source, target, itemsize(in.dtype));
+    run_copy(plan, source, target, itemsize(in.dtype), whole);
     return;
   }
   // A cast is a loop like any other, whose kernel is the cast.
   const LoopOperand operands[] = {{source, in.dtype, in.dtype}, {target, out.dtype, out.dtype}};
   const int from = static_cast<int>(in.dtype), to = static_cast<int>(out.dtype);
   run_blocks(plan, operands, kernels().cast[from][to], 0, {}, kernels().streaming_cast[from][to]);
+}
+
+}  // namespace
+
+void copy(const Operand& in, const Operand& out) {
+  copy_part(in, out, 0);
 }
 
 namespace {
@@ -157,7 +162,8 @@ void join(std::span<const Operand> parts, int axis, const Operand& out) {
     before *= whole.shape[cut];
   }
   if (!interleaved || cut >= axis || bytes <= chunk_bytes / 4) {
-    for_each_part(parts, axis, out, [](const Operand& in, const Operand& to) { copy(in, to); });
+    for_each_part(parts, axis, out,
+                  [&](const Operand& in, const Operand& to) { copy_part(in, to, bytes); });
     return;
   }
   // One part after the other would bring every line from memory once for each of them: all parts
