@@ -1377,3 +1377,28 @@ def test_short_runs_are_brought_together():
         ours(b.transpose(3, 1, 0, 2))[ours(m.transpose(3, 1, 0, 2).copy())],
         b.transpose(3, 1, 0, 2)[m.transpose(3, 1, 0, 2)],
     )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_sums_of_rows_that_lie_backwards_have_the_bits_of_others(dtype):
+    draw = np.random.default_rng(11)
+    wide = {"float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
+    for n in [63, 64, 127, 128, 129, 255, 256, 257, 300, 511, 513, 1024, 1031, 4099, 70_001]:
+        a = (draw.normal(size=(3, n)) * (1 + 1j if "complex" in dtype else 1)).astype(dtype)
+        for part in (a[:, ::-1], a[::-1, ::-1], a[1, ::-1], a.T[::-1, ::-1]):
+            x, y = ours(part), ours(part.copy())
+            for kind in {dtype, wide}:
+                for axis in (None, 0, -1):
+                    back = xp.sum(x, axis=axis, dtype=getattr(xp, kind))
+                    same(back, np.asarray(xp.sum(y, axis=axis, dtype=getattr(xp, kind))))
+
+
+def test_sums_of_many_rows_that_lie_backwards():
+    a = (np.arange(3000 * 700) % 1013).astype("float32").reshape(3000, 700)
+    x = xp.asarray(a)
+    for view in (np.s_[:, ::-1], np.s_[::-1, ::-1], np.s_[::-1], np.s_[::2, ::-1]):
+        for axis in (0, 1, None):
+            expected = np.asarray(a[view].sum(axis=axis, dtype="float64"))
+            near(xp.sum(x[view], axis=axis), expected, a.dtype, ulps=2)
+            same(xp.argmax(x[view], axis=axis), np.asarray(a[view].argmax(axis=axis)))
+            same(xp.max(x[view], axis=axis), np.asarray(a[view].max(axis=axis)))

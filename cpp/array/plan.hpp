@@ -94,10 +94,14 @@ inline bool lies_across(const Plan& p, int k) {
   return detail::dim_across(p, k) >= 0;
 }
 
-// Flips the dimensions that operand k walks backwards, whichever way others go.
-inline void walk_forwards(Plan& p, int k) {
+// Flips dimensions so that operand k is walked forwards, whichever way others go; or, where each of
+// its elements begins a row whose step is `row`, those in which it moves further than that as the
+// row goes, so that memory is read on in one direction.
+inline void walk_on(Plan& p, int k, std::int64_t row = 1) {
   for (int i = 0; i < p.ndim(); ++i) {
-    if (p.stride[k][i] < 0) detail::flip(p, i);
+    const std::int64_t s = p.stride[k][i];
+    const bool back = row < 0 && detail::magnitude(s) > -row;
+    if (back ? s > 0 : s < 0) detail::flip(p, i);
   }
 }
 

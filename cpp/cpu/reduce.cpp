@@ -59,6 +59,7 @@ struct Kernels {
   DType dtype;  // what the kernels read; other input is cast
   ReduceRowsKernel rows = nullptr;
   ReduceColumnsKernel columns = nullptr;
+  ReduceRowsKernel backwards = nullptr;  // of rows that lie so, or null
 };
 
 // `deviations`: from their center, besides their squares.
@@ -79,6 +80,7 @@ Kernels find_kernels(Reduction op, DType dtype, DType accumulator, bool deviatio
   }
   const int d = static_cast<int>(dtype);
   Kernels k{dtype, table.rows[index(op)][d][wide], table.columns[index(op)][d][wide]};
+  if (op == Reduction::sum) k.backwards = table.sum_backwards[d][wide];
   if (deviations) k = {dtype, table.deviations_rows[d][wide], table.deviations_columns[d][wide]};
   if (!k.rows) {
     raise(ErrorKind::not_implemented, info(op).name, " of ", dtype, " with accumulator ",
@@ -194,7 +196,8 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
              detail::magnitude(step) >= m * gap && !p.center && !p.from_mean && s.n <= max_length) {
     s.form = Form::gapped;
     s.width = most_columns / gap;
-  } else if (direct && (s.n == 1 || (step == 1 && !copied_rows))) {
+  } else if (direct && (s.n == 1 || (step == 1 && !copied_rows) ||
+                        (step == -1 && k.backwards && s.n >= chunk))) {
     s.form = Form::rows;
     s.width = std::clamp<std::int64_t>(task_bytes / (item * s.n), 1, 4096);
   } else {
@@ -312,6 +315,9 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
     const char* const first = in + k0 * step;
     const std::int64_t bytes = (k1 - k0) * item;
     if (p.deviations) return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
+    if (step == -item && s.n > 1) {
+      return k.backwards(first, kept_stride, tile.width, k1 - k0, nullptr, out);
+    }
     const auto reduce_rows = [&](std::int64_t r, std::int64_t rows) {
       k.rows(first + r * kept_stride, kept_stride, rows, k1 - k0,
              center ? center + r * out_item : nullptr, out + r * out_item);
@@ -704,9 +710,9 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
     const Dims* const operands[3] = {&out_strides, center ? &center_strides : nullptr,
                                      &kept_strides};
     p.kept = make_plan(kept_shape, operands, 3);
-    walk_forwards(p.kept, 2);  // memory comes faster so
     const Dims* const group_operand[1] = {&group_strides};
     p.group = make_plan(group_shape, group_operand, 1, order_free);
+    walk_on(p.kept, 2, p.group.stride[0].back());  // memory comes faster so
     p.in = data + (p.kept.base[2] + p.group.base[0]) * itemsize(dtype);
     p.center = center ? center_operand.data + p.kept.base[1] * out_item : nullptr;
     p.out = (direct ? out.data : next.data()) + p.kept.base[0] * out_item;
@@ -1057,7 +1063,7 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   strides.erase(axis);
   const Dims* const operands[2] = {&out.layout->strides, &strides};
   Plan kept = make_plan(shape, operands, 2);
-  walk_forwards(kept, 1);
+  walk_on(kept, 1, layout.strides[axis]);
   const int last = kept.ndim() - 1;
   const std::int64_t outputs = kept.count(), m = kept.size[last];
   const std::int64_t kept_stride = kept.stride[1][last] * item;

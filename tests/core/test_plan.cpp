@@ -153,9 +153,16 @@ TEST(outer_dimensions_are_walked_as_the_rows_of_what_is_read) {
 
 TEST(one_operand_is_walked_forwards_whichever_way_others_go) {
   Plan plan = plan_for({4, 10}, {Dims{20, 1}, Dims{-10, -2}, {}}, 2);
-  walk_forwards(plan, 1);
+  walk_on(plan, 1);
   CHECK(plan.stride[1][0] == 10 && plan.stride[1][1] == 2 && plan.base[1] == -48);
   CHECK(plan.stride[0][0] == -20 && plan.stride[0][1] == -1 && plan.base[0] == 69);
+}
+
+TEST(what_begins_rows_that_lie_backwards_is_walked_as_they_go) {
+  Plan plan = plan_for({4, 5, 2}, {Dims{10, 2, 1}, Dims{-80, 16, 1}, {}}, 2);
+  walk_on(plan, 1, -2);
+  CHECK(plan.stride[1][0] == -80 && plan.stride[1][1] == -16 && plan.stride[1][2] == 1);
+  CHECK(plan.stride[0][0] == 10 && plan.stride[0][1] == -2 && plan.base[1] == 64);
 }
 
 TEST(a_repeated_row_is_no_transpose) {

@@ -43,8 +43,9 @@ inline constexpr bool sums_narrow =
 // x * 1 + acc, which is the same to the last bit, runs on others.
 template <class Op, class T, class V>
 ARRAYX_HD V added(V acc, V x) {
-  if constexpr (ops::same_type_v<Op, ops::Sum> && ops::same_type_v<T, f32> &&
-                ops::same_type_v<ops::scalar_t<V>, f64> && ops::has_fma) {
+  constexpr bool sums = ops::same_type_v<Op, ops::Sum> || ops::same_type_v<Op, SumDeviations>;
+  if constexpr (sums && ops::same_type_v<T, f32> && ops::same_type_v<ops::scalar_t<V>, f64> &&
+                ops::has_fma) {
     return ops::mul_add(x, V(1.0), acc);
   } else {
     return Op::combine(acc, x);
@@ -235,29 +236,34 @@ struct Rows {
   }
 
   // A full chunk. The compiler must not read several chunks side by side: memory is read a third as
-  // fast that way, since the hardware fetches ahead of one stream only.
-  template <Asking asks>
+  // fast that way, since the hardware fetches ahead of one stream only. `back`: of a row that lies
+  // backwards, the one that ends at p. Its lanes are read the other way round, which makes no
+  // difference to sums, since those that are combined are the same.
+  template <Asking asks, bool back = false>
   ARRAYX_HD static V full_chunk(const char* p, V c) {
+    const auto round = [p](int i) { return at(p, back ? -(i + 1) * P : i * P); };
     V v[R];
     asm("" ::: "memory");
     ARRAYX_UNROLL
-    for (int r = 0; r < R; ++r) v[r] = mapped(at(p, r * W), c);
+    for (int r = 0; r < R; ++r) v[r] = mapped(at(round(0), r * W), c);
     fetch_next<asks>(p);
     ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
-      if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next<asks>(at(p, i * P));
+      if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next<asks>(round(i));
       ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], mapped(at(p, i * P + r * W), c));
+      for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], mapped(at(round(i), r * W), c));
     }
     return halved(v);
   }
 
   // Full chunks that are folded together, and their results pairwise: half as many shuffles.
   static constexpr int K = G < 4 ? G : 4;
-  template <Asking asks>
+  template <Asking asks, bool back = false>
   ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
     V chunks[K];
-    for (int k = 0; k < K; ++k) chunks[k] = full_chunk<asks>(at(p, k * C), c);
+    for (int k = 0; k < K; ++k) {
+      chunks[k] = full_chunk<asks, back>(at(p, back ? -k * C : k * C), c);
+    }
     const V x = folded(chunks);
     ARRAYX_UNROLL
     for (int u = 0; u < U; ++u) out[u] = x[u];
@@ -517,6 +523,40 @@ struct Rows {
     tree.result(out);
   }
 
+  // Rows that lie backwards; the first element of the first one is at `in`.
+  static void run_backwards(const char* in, int64_t row_stride, int64_t rows, int64_t n,
+                            const void*, void* out) {
+    static_assert(ops::same_type_v<Op, ops::Sum>);
+    constexpr Asking asks = Asking::nothing;
+    const V none(A(0));
+    n *= U;
+    for (int64_t r = 0; r < rows; ++r) {
+      const char* const end = at(in + r * row_stride, U);
+      ChunkTree<Op, A, U> tree;
+      A part[U];
+      int64_t i = 0;
+      for (; i + K * C <= n; i += K * C) {
+        full_chunks<asks, true>(at(end, -i), none, part);
+        tree.push(part, K);
+      }
+      for (; i + C <= n; i += C) {
+        fold_vector<W>(full_chunk<asks, true>(at(end, -i), none), part);
+        tree.push(part, 1);
+      }
+      if (i < n) {
+        T forwards[C];
+        for (int64_t k = 0; k < n - i; k += U) {
+          __builtin_memcpy(forwards + k, at(end, -i - k - U), U * sizeof(T));
+        }
+        partial_chunk<asks>(reinterpret_cast<const char*>(forwards), n - i, A(0), part, true);
+        tree.push(part, 1);
+      }
+      tree.result(part);
+      __builtin_memcpy(static_cast<char*>(out) + r * sizeof part, part, sizeof part);
+    }
+    finish<Op>(static_cast<A*>(out), rows * U);
+  }
+
   // Rows of n elements of which P may be read wherever one is.
   static int64_t rows_with_tails(int64_t rows, int64_t row_stride, int64_t n) {
     return rows_with_room(rows, row_stride, (P - 1 - (n - 1) % P) * int64_t(sizeof(T)));
@@ -597,7 +637,7 @@ struct DeviationRows {
       ARRAYX_UNROLL
       for (int r = 0; r < R; ++r) {
         const V d = deviation(i * P + r * W);
-        s[r] = s[r] + d;
+        s[r] = added<SumDeviations, T>(s[r], d);
         q[r] = q[r] + d * d;
       }
     }
@@ -1487,6 +1527,9 @@ constexpr int index(Reduction r) {
 template <class Op, class T, class A, int U = 1>
 void fill_pair(ReduceKernels& k, Reduction op, DType d, int wide) {
   k.rows[index(op)][static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run;
+  if constexpr (ops::same_type_v<Op, ops::Sum> && ops::is_float_v<A>) {
+    k.sum_backwards[static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run_backwards;
+  }
   if constexpr (U == 2) {
     k.columns[index(op)][static_cast<int>(d)][wide] = Columns<Op, T, A>::run_pairs;
   } else {

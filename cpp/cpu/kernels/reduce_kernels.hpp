@@ -92,6 +92,8 @@ struct ReduceKernels {
   // complex128 for float32 and complex64.
   ReduceRowsKernel rows[reduction_count][dtype_count][2] = {};
   ReduceColumnsKernel columns[reduction_count][dtype_count][2] = {};
+  // Sums of floating numbers along rows that lie backwards, whose first element is at `in`.
+  ReduceRowsKernel sum_backwards[dtype_count][2] = {};
   // The sums of the deviations from the center and, behind all of them, those of their squares.
   ReduceRowsKernel deviations_rows[dtype_count][2] = {};
   ReduceColumnsKernel deviations_columns[dtype_count][2] = {};
