@@ -360,10 +360,10 @@ struct Arg {
     constexpr int64_t near_bytes = 256 << 10;
     const bool straight = reading_asks == Asking::pages && n * apart >= near_bytes;
     const int64_t straight_on = !straight ? 0 : row_stride < 0 ? -straight_ahead : straight_ahead;
-    // Several rows at a time, which wait less for what was found before; those of a page or two
-    // come from memory later so. Where nothing is asked for, more of them, and short ones, too.
+    // Several rows at a time, which wait less for what was found before; shorter ones come from
+    // memory later so. Where nothing is asked for, more of them.
     const bool asks = reading_asks != Asking::nothing;
-    const bool by_several = apart >= 2 * page_bytes || (!asks && apart <= page_bytes / 4);
+    const bool by_several = apart >= 2 * page_bytes;
     const int64_t several = asks ? together : 2 * together;
     alignas(64) Index index[most_columns + W];
     for (int64_t i = 0; i < n; i += most_rows) {
