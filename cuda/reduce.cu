@@ -958,6 +958,17 @@ void reduce_to(Reduction op, DType accumulator, const Operand& in, std::span<con
   reduce_source(*k, later, accumulator, std::move(source), reduced, std::nullopt, out, verb, made);
 }
 
+// The same where no order of the elements changes the result.
+void reduce_in_memory_order(Reduction op, DType accumulator, const Operand& in,
+                            std::span<const bool> reduced, const Operand& out) {
+  const InMemoryOrder as(in, reduced, *out.layout);
+  Operand from = in, to = out;
+  from.layout = &as.in;
+  from.data += as.base * itemsize(in.dtype);
+  to.layout = &as.out;
+  reduce_to(op, accumulator, from, as.reduced(), to, info(op).name, {});
+}
+
 // ---- floating extremes in any order -------------------------------------------------------------
 
 // Results that are zero, of which there are two, or NaN become the first such element, or the last
@@ -1038,12 +1049,7 @@ bool extreme_in_any_order(Reduction op, DType accumulator, const Operand& in,
   const Plan kept = make_plan(kept_shape, of_kept, 2);
   if (counted.ndim() > ReduceLoop::most_dims || kept.ndim() > ReduceLoop::most_dims) return false;
 
-  const InMemoryOrder as(in, reduced, *out.layout);
-  Operand from = in, to = out;
-  from.layout = &as.in;
-  from.data += as.base * itemsize(in.dtype);
-  to.layout = &as.out;
-  reduce_to(op, accumulator, from, as.reduced(), to, info(op).name, {});
+  reduce_in_memory_order(op, accumulator, in, reduced, out);
   ReduceLoop loop{};
   const int size = itemsize(in.dtype), sizes[] = {size, 0, size}, operands[] = {1, 1, 0};
   set_dims(loop.kept, loop.kept_dims, kept, operands, sizes, 3);
@@ -1071,12 +1077,7 @@ void reduce(Reduction op, DType accumulator, const Operand& in, std::span<const 
   if (!order_free || in.layout->ndim() < 2) {
     return reduce_to(op, accumulator, in, reduced, out, info(op).name, {});
   }
-  const InMemoryOrder as(in, reduced, *out.layout);
-  Operand from = in, to = out;
-  from.layout = &as.in;
-  from.data += as.base * itemsize(in.dtype);
-  to.layout = &as.out;
-  reduce_to(op, accumulator, from, as.reduced(), to, info(op).name, {});
+  reduce_in_memory_order(op, accumulator, in, reduced, out);
 }
 
 void mean(const Operand& in, std::span<const bool> reduced, double n, const Operand& out) {
