@@ -58,6 +58,17 @@ def test_the_first_of_equal_bytes_in_rows_and_columns_that_begin_anywhere(dtype)
             check_extremes(a, 0, False)
 
 
+@pytest.mark.parametrize("dtype", REAL)
+def test_the_first_extreme_of_rows_of_any_length(dtype):
+    draw = Draw(9)
+    lengths = [*range(1, 140), 191, 192, 193, 255, 256, 257, 300, 511, 512, 513, 1023, 1025]
+    for n in lengths:
+        a = draw.numpy.integers(0, 4, (9, n)).astype(dtype)  # many of which are equal
+        a[np.arange(8), draw.numpy.integers(0, n, 8)] = 5
+        a[8] = 1
+        check_extremes(a, 1, False)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_first_nan_is_an_extreme(dtype):
     for n in (1, 9, 64, 1000, 700_001):

@@ -92,7 +92,7 @@ const bool asks_for_pages = !zen3;
 const Asking reading_asks = zen3 ? Asking::near : zen4 ? Asking::nothing : Asking::pages;
 // A Zen 4 follows what is read by loads of 32 bytes, two to a line, more closely: x + y and x < y
 // take 0.8 to 0.95 of the time so, from its last cache and from memory, but up to 1.4 times as long
-// within an L2.
+// within an L2. Sums and extremes of long rows take 0.8 to 0.95 from memory, longer in the caches.
 const bool reads_in_halves = zen4;
 const std::int64_t straight_ahead = zen5 ? 2 * page_bytes : page_bytes;
 const bool reads_long_pieces_well = amd.family != 0 && !zen3;

@@ -47,12 +47,12 @@ extern const bool asks_for_pages;
 
 // How loops ask that read far more than they write, those of reductions among them: for pages to
 // come, for what is near, or not at all where the hardware follows what they read, in several
-// places at once, too. caches.cpp knows.
-enum class Asking { nothing, near, pages };
+// places at once, too. caches.cpp knows. `halves`: so, and vectors are read in halves.
+enum class Asking { nothing, near, pages, halves };
 extern const Asking reading_asks;
 
-// Whether loops of several operands from beyond an L2 read vectors of 64 bytes in halves, which
-// caches.cpp knows.
+// Whether loops of several operands from beyond an L2, and of one from beyond all caches, read
+// vectors of 64 bytes in halves, which caches.cpp knows.
 extern const bool reads_in_halves;
 
 // Asks for n items `step` bytes apart, of which neighbours share lines.

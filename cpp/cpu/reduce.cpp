@@ -55,11 +55,19 @@ Reduction continuation(Reduction op) {
   return adds ? Reduction::sum : op;
 }
 
+// Whether so many bytes are read in halves: what the last cache holds a part of takes up to a sixth
+// longer so, and for several threads it holds more.
+bool halves_pay(std::int64_t bytes) {
+  const std::int64_t threads = std::min(thread_count(), 4);
+  return reads_in_halves && bytes > last_cache_bytes() / 2 * (2 + threads);
+}
+
 struct Kernels {
   DType dtype;  // what the kernels read; other input is cast
   ReduceRowsKernel rows = nullptr;
   ReduceColumnsKernel columns = nullptr;
   ReduceRowsKernel backwards = nullptr;  // of rows that lie so, or null
+  ReduceRowsKernel from_afar = nullptr;  // of rows from beyond the caches, or null
 };
 
 // `deviations`: from their center, besides their squares.
@@ -80,6 +88,7 @@ Kernels find_kernels(Reduction op, DType dtype, DType accumulator, bool deviatio
   }
   const int d = static_cast<int>(dtype);
   Kernels k{dtype, table.rows[index(op)][d][wide], table.columns[index(op)][d][wide]};
+  k.from_afar = table.rows_from_afar[index(op)][d][wide];
   if (op == Reduction::sum) k.backwards = table.sum_backwards[d][wide];
   if (deviations) k = {dtype, table.deviations_rows[d][wide], table.deviations_columns[d][wide]};
   if (!k.rows) {
@@ -383,11 +392,13 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
 }
 
 void run_pass(const Pass& p) {
-  const Kernels k = find_kernels(p.op, p.dtype, p.accumulator, p.deviations);
+  Kernels k = find_kernels(p.op, p.dtype, p.accumulator, p.deviations);
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
   Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
-  s.far = p.kept.count() * s.n * item >= last_cache_bytes() / 2;
+  const std::int64_t bytes_read = p.kept.count() * s.n * item;
+  s.far = bytes_read >= last_cache_bytes() / 2;
+  if (k.from_afar && halves_pay(bytes_read)) k.rows = k.from_afar;
   const Tiles tiles(p.kept, s.width);
   const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
   const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;
@@ -1040,7 +1051,7 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   const Layout& layout = *in.layout;
   const int item = itemsize(in.dtype);
   const std::int64_t n = layout.shape[axis], step = layout.strides[axis] * item;
-  const ArgRowsKernel rows = kernels().reduce.arg_rows[largest][static_cast<int>(in.dtype)];
+  ArgRowsKernel rows = kernels().reduce.arg_rows[largest][static_cast<int>(in.dtype)];
   const ArgColumnsKernel columns =
       kernels().reduce.arg_columns[largest][static_cast<int>(in.dtype)];
   if (!rows) type_error(largest ? "argmax" : "argmin", " does not order ", in.dtype);
@@ -1084,6 +1095,9 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   std::int64_t split = n;
   const std::int64_t work = outputs * n * item;
   const bool far = work >= last_cache_bytes() / 2;
+  const ArgRowsKernel from_afar =
+      kernels().reduce.arg_rows_from_afar[largest][static_cast<int>(in.dtype)];
+  if (from_afar && halves_pay(work)) rows = from_afar;
   if (tiles.count() < 64 && work >= 2 * parallel_grain) {
     split = std::max<std::int64_t>(2 * task_bytes / (item * tiles.width()), 256);
     split = std::max(split, n * tiles.count() / 128);

@@ -34,6 +34,31 @@ ARRAYX_HD u64 lane_bits(ops::Mask<B, N> m) {
 #endif
 }
 
+// The same of x == y. Compilers take a mask that they compare to for lanes, and make it one again.
+template <class T, int N>
+ARRAYX_HD u64 equal_lanes(Vec<T, N> x, Vec<T, N> y) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof x == 64 && ops::is_float_v<T>) {
+    if constexpr (sizeof(T) == 4) {
+      return _mm512_cmpeq_ps_mask(__builtin_bit_cast(__m512, x.v), __builtin_bit_cast(__m512, y.v));
+    } else {
+      return _mm512_cmpeq_pd_mask(__builtin_bit_cast(__m512d, x.v),
+                                  __builtin_bit_cast(__m512d, y.v));
+    }
+  } else if constexpr (sizeof x == 64) {
+    const __m512i a = __builtin_bit_cast(__m512i, x.v), b = __builtin_bit_cast(__m512i, y.v);
+    if constexpr (sizeof(T) == 8) return _mm512_cmpeq_epi64_mask(a, b);
+    if constexpr (sizeof(T) == 4) return _mm512_cmpeq_epi32_mask(a, b);
+    if constexpr (sizeof(T) == 2) return _mm512_cmpeq_epi16_mask(a, b);
+    if constexpr (sizeof(T) == 1) return _mm512_cmpeq_epi8_mask(a, b);
+  } else {
+    return lane_bits(x == y);
+  }
+#else
+  return lane_bits(x == y);
+#endif
+}
+
 template <class Op, class T>
 struct Arg {
   static constexpr int W = ops::vector_bytes / int(sizeof(T));
@@ -41,6 +66,9 @@ struct Arg {
   using I = ops::int_t<V>;
   using Index = ops::scalar_t<I>;
   static constexpr bool floating = ops::is_float_v<T>;
+  // Elements, and vectors, that have a word's bits.
+  static constexpr int size = int(sizeof(T)), word = 64 / bits_of_lane<size>,
+                       vectors_of_word = word / W;
   // Rows of at most so many elements run side by side, their positions in lanes of T's width.
   static constexpr int64_t most_short = sizeof(T) == 1 && 4 * W > 127 ? 127 : 4 * W;
 
@@ -89,13 +117,13 @@ struct Arg {
   // The first i in [start, end) for which is(vector at i), or end.
   template <class Is>
   ARRAYX_HD static int64_t first(const char* p, int64_t start, int64_t end, const Is& is) {
-    constexpr int size = int(sizeof(T)), word = W * bits_of_lane<size>, K = 64 / word;
+    constexpr int K = vectors_of_word;
     const auto bits = [&](int64_t k) { return lane_bits(is(load(p, k))); };
     int64_t i = start;
     for (; i + K * W <= end; i += K * W) {
       u64 found = 0;
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) found |= bits(i + k * W) << (k * word % 64);
+      for (int k = 0; k < K; ++k) found |= bits(i + k * W) << (k * (64 / K));
       if (found) return i + __builtin_ctzll(found) / bits_of_lane<size>;
     }
     for (; i + W <= end; i += W) {
@@ -104,6 +132,24 @@ struct Arg {
     }
     while (i < end && !any(is(V(item(p, i))))) ++i;
     return i;
+  }
+  // The first element that equals x, or `end`, among few, all of which are looked at, the last ones
+  // first: no branch foresees where it lies.
+  ARRAYX_HD static int64_t first_of_few(const char* p, int64_t end, V x) {
+    int64_t at = end;
+    const auto look = [&](int64_t begin) {
+      u64 found = 0;
+      ARRAYX_UNROLL
+      for (int k = 0; k < vectors_of_word; ++k) {
+        found |= equal_lanes(load(p, begin + k * W), x) << (k * (64 / vectors_of_word));
+      }
+      int64_t here = begin + __builtin_ctzll(found | u64{1} << 63) / bits_of_lane<size>;
+      asm("" : "+r"(here));  // where it is found only if it is used, that is a branch
+      at = found ? here : at;
+    };
+    look(end - word);
+    for (int64_t i = (end - 1) / word * word - word; i >= 0; i -= word) look(i);
+    return at;
   }
 
   // The extreme of the lanes, none of which is NaN.
@@ -119,9 +165,9 @@ struct Arg {
 
   // The extreme of each block by vectors; the position is looked for only in the block that won,
   // half of which is read again then, from an L1.
-  template <bool asks>
+  template <Asking asks>
   static int64_t row(const char* p, int64_t n) {
-    constexpr int K = 4;
+    constexpr int K = 4, few = 4 * word;
     constexpr int64_t block = page_bytes / int64_t(sizeof(T));
     T best = item(p, 0);
     if (n < 2 * W) {
@@ -149,9 +195,12 @@ struct Arg {
       };
       const int64_t stop = n - i < block ? n : i + block;
       for (; i + K * W <= stop; i += K * W) {
-        fetch_straight_on<K * W* int(sizeof(T))>(p + i * int64_t(sizeof(T)), asks);
+        const char* const q = p + i * size;
+        fetch_straight_on<K * W * size>(q, asks == Asking::pages);
         ARRAYX_UNROLL
-        for (int k = 0; k < K; ++k) take(load(p, i + k * W), k);
+        for (int k = 0; k < K; ++k) {
+          take(ops::loaded_once(load_as<T, T, W, asks == Asking::halves>(q + k * W * size)), k);
+        }
       }
       for (; i + W <= stop; i += W) take(load(p, i), 0);
       if (i < stop) {
@@ -171,7 +220,10 @@ struct Arg {
         start = begin;
       }
     }
-    const int64_t at = first(p, start, n, [&](V x) { return x == V(best); });
+    const V x(best);
+    const int64_t at = size < 8 && n >= word && n <= few
+                           ? first_of_few(p, n, x)
+                           : first(p, start, n, [&](V y) { return y == x; });
     return at < n ? at : start;  // another thread may have overwritten it
   }
 
@@ -244,7 +296,8 @@ struct Arg {
         for (int g = 0; g < left; ++g) found[g] = combine(found[2 * g], found[2 * g + 1]);
       }
       if (nan.seen()) {
-        for (int64_t k = r; k < r + count; ++k) out[k] = row<false>(in + k * row_stride, n);
+        for (int64_t k = r; k < r + count; ++k)
+          out[k] = row<Asking::nothing>(in + k * row_stride, n);
         continue;
       }
       using Wide = Vec<int64_t, W>;
@@ -260,8 +313,17 @@ struct Arg {
       if (n <= 2 * W) return short_rows<2>(in, row_stride, rows, n, out);
       return short_rows<most>(in, row_stride, rows, n, out);
     }
-    const auto best = with_asking([](auto way) { return row<way == Asking::pages>; });
+    const auto best = with_asking([](auto way) {
+      constexpr Asking taken = way == Asking::pages ? Asking::pages : Asking::nothing;
+      return row<taken>;
+    });
     for (int64_t r = 0; r < rows; ++r) out[r] = best(in + r * row_stride, n);
+  }
+  // Those from beyond the caches, of processors that read them in halves.
+  static void rows_from_afar(const char* in, int64_t row_stride, int64_t rows, int64_t n,
+                             int64_t* out) {
+    if (n <= most_short) return Arg::rows(in, row_stride, rows, n, out);
+    for (int64_t r = 0; r < rows; ++r) out[r] = row<Asking::halves>(in + r * row_stride, n);
   }
 
   // Rows at a time, read straight on along their width; see Columns::chunk in reduce.cpp.
@@ -413,6 +475,10 @@ void fill_dtype(ReduceKernels& k, DType dtype) {
   const int d = static_cast<int>(dtype);
   k.arg_rows[1][d] = Arg<ops::Max, T>::rows;
   k.arg_rows[0][d] = Arg<ops::Min, T>::rows;
+  if constexpr (ops::vector_bytes == 64) {
+    k.arg_rows_from_afar[1][d] = Arg<ops::Max, T>::rows_from_afar;
+    k.arg_rows_from_afar[0][d] = Arg<ops::Min, T>::rows_from_afar;
+  }
   k.arg_columns[1][d] = Arg<ops::Max, T>::columns;
   k.arg_columns[0][d] = Arg<ops::Min, T>::columns;
 }

@@ -143,8 +143,9 @@ struct Rows {
   using V = Vec<A, W>;
 
   ARRAYX_HD static const char* at(const char* p, int64_t i) { return p + i * int64_t(sizeof(T)); }
+  template <bool halves = false>
   ARRAYX_HD static V mapped(const char* p, V center) {
-    return Op::map(load_as<T, A, W>(p), center);
+    return Op::map(load_as<T, A, W, halves>(p), center);
   }
   struct Combine {
     ARRAYX_HD V operator()(V x, V y) const { return Op::combine(x, y); }
@@ -168,6 +169,8 @@ struct Rows {
       fetch_next<asks, items>(p);
     }
   }
+  template <Asking asks>
+  static constexpr bool in_halves = asks == Asking::halves;
   // The same for extremes and sums of narrow integers, which a Zen 3, too, reads up to a fifth
   // faster where they are asked for, but a KiB ahead; other sums take a tenth longer so.
   static constexpr bool asks_near = is_extreme<Op> || sizeof(T) < 8;
@@ -245,13 +248,15 @@ struct Rows {
     V v[R];
     asm("" ::: "memory");
     ARRAYX_UNROLL
-    for (int r = 0; r < R; ++r) v[r] = mapped(at(round(0), r * W), c);
+    for (int r = 0; r < R; ++r) v[r] = mapped<in_halves<asks>>(at(round(0), r * W), c);
     fetch_next<asks>(p);
     ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
       if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next<asks>(round(i));
       ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], mapped(at(round(i), r * W), c));
+      for (int r = 0; r < R; ++r) {
+        v[r] = added<Op, T>(v[r], mapped<in_halves<asks>>(at(round(i), r * W), c));
+      }
     }
     return halved(v);
   }
@@ -411,7 +416,7 @@ struct Rows {
     constexpr int K = 4;
     constexpr int64_t step = K * W, block = 64 * step;
     const auto at = [p](int64_t i) {
-      return ops::loaded_once(V::load(p + i * int64_t(sizeof(T))));
+      return ops::loaded_once(load_as<T, T, W, in_halves<asks>>(p + i * int64_t(sizeof(T))));
     };
     V best[K], doubt[K];
     ARRAYX_UNROLL
@@ -452,12 +457,14 @@ struct Rows {
     V x[K];
     const V c(A(0));
     ARRAYX_UNROLL
-    for (int k = 0; k < K; ++k) x[k] = mapped(at(p, k * W), c);
+    for (int k = 0; k < K; ++k) x[k] = mapped<in_halves<asks>>(at(p, k * W), c);
     int64_t i = K * W;
     for (; i + K * W <= n; i += K * W) {
       fetch_next_or_near<asks, K * W>(at(p, i));
       ARRAYX_UNROLL
-      for (int k = 0; k < K; ++k) x[k] = Op::combine(x[k], mapped(at(p, i + k * W), c));
+      for (int k = 0; k < K; ++k) {
+        x[k] = Op::combine(x[k], mapped<in_halves<asks>>(at(p, i + k * W), c));
+      }
     }
     for (; i + W <= n; i += W) x[0] = Op::combine(x[0], mapped(at(p, i), c));
     x[0] = Op::combine(Op::combine(x[0], x[1]), Op::combine(x[2], x[3]));
@@ -481,7 +488,9 @@ struct Rows {
       for (int64_t s = 0; s < narrow_sums<T> && i + K * L <= n; ++s, i += K * L) {
         fetch_next<asks, K * L>(at(p, i));
         ARRAYX_UNROLL
-        for (int k = 0; k < K; ++k) sums[k] = sums[k] + load_as<T, N, L>(at(p, i + k * L));
+        for (int k = 0; k < K; ++k) {
+          sums[k] = sums[k] + load_as<T, N, L, in_halves<asks>>(at(p, i + k * L));
+        }
       }
       N lanes[K * L];
       ARRAYX_UNROLL
@@ -588,12 +597,26 @@ struct Rows {
                  centers ? centers + done * int64_t(sizeof(A)) : nullptr,
                  static_cast<char*>(out) + done * int64_t(sizeof(A)));
     }
+    each_row(with_asking([](auto way) {
+               constexpr bool in_vain = way == Asking::near && !asks_near;
+               constexpr Asking taken = in_vain ? Asking::nothing : Asking(way);
+               return row<taken>;
+             }),
+             in, row_stride, rows, n, centers, out);
+  }
+
+  // Rows from beyond the caches, of processors that read those in halves.
+  static void run_from_afar(const char* in, int64_t row_stride, int64_t rows, int64_t n,
+                            const void* center, void* out) {
+    if (n * U < C) return run(in, row_stride, rows, n, center, out);
+    each_row(row<Asking::halves>, in, row_stride, rows, n * U, static_cast<const char*>(center),
+             out);
+  }
+
+  template <class Row>
+  ARRAYX_HD static void each_row(const Row& reduce, const char* in, int64_t row_stride,
+                                 int64_t rows, int64_t n, const char* centers, void* out) {
     const int64_t with_room = rows_with_tails(rows, row_stride, n);
-    const auto reduce = with_asking([](auto way) {
-      constexpr bool in_vain = way == Asking::near && !asks_near;
-      constexpr Asking taken = in_vain ? Asking::nothing : Asking(way);
-      return row<taken>;
-    });
     for (int64_t r = 0; r < rows; ++r) {
       A c = A(0), result[U];
       if (centers) c = load_item<A>(centers + r * sizeof(A));
@@ -1527,6 +1550,9 @@ constexpr int index(Reduction r) {
 template <class Op, class T, class A, int U = 1>
 void fill_pair(ReduceKernels& k, Reduction op, DType d, int wide) {
   k.rows[index(op)][static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run;
+  if constexpr (ops::vector_bytes == 64 && !ops::same_type_v<Op, ops::SumSquaredDeviations>) {
+    k.rows_from_afar[index(op)][static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run_from_afar;
+  }
   if constexpr (ops::same_type_v<Op, ops::Sum> && ops::is_float_v<A>) {
     k.sum_backwards[static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run_backwards;
   }

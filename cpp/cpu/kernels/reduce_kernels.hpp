@@ -91,6 +91,8 @@ struct ReduceKernels {
   // By the input's dtype. The accumulator is the one of the table's rule; under [1] float64 and
   // complex128 for float32 and complex64.
   ReduceRowsKernel rows[reduction_count][dtype_count][2] = {};
+  // The same of rows from beyond the caches, where those are read in halves; else null.
+  ReduceRowsKernel rows_from_afar[reduction_count][dtype_count][2] = {};
   ReduceColumnsKernel columns[reduction_count][dtype_count][2] = {};
   // Sums of floating numbers along rows that lie backwards, whose first element is at `in`.
   ReduceRowsKernel sum_backwards[dtype_count][2] = {};
@@ -101,6 +103,7 @@ struct ReduceKernels {
   MergeKernel merge[reduction_count][dtype_count] = {};
   // [1] is the largest, [0] the smallest. (arg_reduce.cpp)
   ArgRowsKernel arg_rows[2][dtype_count] = {};
+  ArgRowsKernel arg_rows_from_afar[2][dtype_count] = {};  // as above
   ArgColumnsKernel arg_columns[2][dtype_count] = {};
   // [0] is the sum, [1] the product, [2] the sum in order; by the accumulator's dtype. (scan.cpp)
   ScanKernel scan_rows[3][dtype_count] = {};
