@@ -1336,6 +1336,19 @@ def test_results_of_one_element(dtype):
             assert np.array_equal(np.asarray(alone).astype(wide.dtype), wide)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(70, 9000), (1001, 3000), (37, 20_011), (2050, 600)])
+def test_conditions_along_columns_of_long_rows(shape, dtype):
+    draw = Draw(11)
+    for rare in (0, 1):  # which is where the others are not
+        a = np.full(shape, 1 - rare, dtype)
+        a[draw.numpy.integers(0, shape[0], 40), draw.numpy.integers(0, shape[1], 40)] = rare
+        for view in (a, a[:, 5:-3], a[1::3]):
+            for name in ("all", "any", "count_nonzero"):
+                expected = getattr(np, name)(view, axis=0)
+                same(getattr(xp, name)(ours(view), axis=0), expected)
+
+
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_conditions_of_complex_numbers(dtype):
     rng = np.random.default_rng(6)

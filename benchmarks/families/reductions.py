@@ -204,6 +204,8 @@ def reductions(scale: Scale) -> Iterator[Case]:
             shape = (side(n), side(n))
             for axes in (0, 1, None):
                 yield case("reductions", function, shape, dtype, axes, tier=USUAL)
+    wide = (side(4 * n), side(4 * n))  # whose rows are more than a kernel's columns
+    yield case("reductions", "all", wide, "bool", 0, tier=USUAL)
     for size in (256, scale.cached, 16 * scale.cached, scale.medium, scale.large // 4):
         for function in ("sum", "max", "mean"):
             for dtype in (*FLOATING, "int64"):

@@ -1459,7 +1459,16 @@ struct Conditions {
         const int64_t rows = end - start;
         const char* const p = in + start * row_stride;
         if (width * item >= long_row && rows * width * item > near_bytes) {
-          for (int64_t r = 0; r < rows; ++r) {
+          // Several where it follows as many, unless they are short and make one stream.
+          constexpr int64_t followed = 8, long_stream = 8 << 10;
+          int64_t r = 0;
+          if (reading_asks == Asking::nothing &&
+              (row_stride != width * item || row_stride > long_stream)) {
+            for (; r + followed <= rows; r += followed) {
+              accumulate<Mode, followed>(p + r * row_stride, row_stride, width, r > 0, acc);
+            }
+          }
+          for (; r < rows; ++r) {
             accumulate<Mode, 1>(p + r * row_stride, row_stride, width, r > 0, acc);
           }
         } else {
