@@ -396,11 +396,11 @@ void run_pass(const Pass& p) {
   const int item = itemsize(p.dtype), out_item = itemsize(p.accumulator);
   const int real_bytes = is_complex(p.accumulator) ? out_item / 2 : out_item;
   Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
-  const std::int64_t bytes_read = p.kept.count() * s.n * item;
-  s.far = bytes_read >= last_cache_bytes() / 2;
-  if (k.from_afar && halves_pay(bytes_read)) k.rows = k.from_afar;
+  const std::int64_t outputs = p.kept.count(), work = outputs * s.n * item;
+  s.far = work >= last_cache_bytes() / 2;
+  if (s.form == Form::rows && k.from_afar && halves_pay(work)) k.rows = k.from_afar;
   const Tiles tiles(p.kept, s.width);
-  const std::int64_t splits = (s.n - 1) / s.split + 1, outputs = p.kept.count();
+  const std::int64_t splits = (s.n - 1) / s.split + 1;
   const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;
   const CopyKernel copy_items = kernels().copy[item_class(out_item)];
   const auto store = [&](const Tile& tile, const char* results) {
@@ -413,7 +413,6 @@ void run_pass(const Pass& p) {
   };
   // Complex accumulators are aligned like their parts.
   const bool aligned = reinterpret_cast<std::uintptr_t>(p.out) % real_bytes == 0;
-  const std::int64_t work = outputs * s.n * item;
 
   if (splits == 1) {
     const Pass sums{Reduction::sum, p.dtype, p.accumulator, p.in,
@@ -1097,7 +1096,7 @@ void arg_reduce(bool largest, const Operand& in, int axis, const Operand& out) {
   const bool far = work >= last_cache_bytes() / 2;
   const ArgRowsKernel from_afar =
       kernels().reduce.arg_rows_from_afar[largest][static_cast<int>(in.dtype)];
-  if (from_afar && halves_pay(work)) rows = from_afar;
+  if (!packed && from_afar && halves_pay(work)) rows = from_afar;
   if (tiles.count() < 64 && work >= 2 * parallel_grain) {
     split = std::max<std::int64_t>(2 * task_bytes / (item * tiles.width()), 256);
     split = std::max(split, n * tiles.count() / 128);

@@ -147,6 +147,8 @@ struct Rows {
   ARRAYX_HD static V mapped(const char* p, V center) {
     return Op::map(load_as<T, A, W, halves>(p), center);
   }
+  template <Asking asks>
+  static constexpr bool in_halves = asks == Asking::halves;
   struct Combine {
     ARRAYX_HD V operator()(V x, V y) const { return Op::combine(x, y); }
   };
@@ -169,8 +171,6 @@ struct Rows {
       fetch_next<asks, items>(p);
     }
   }
-  template <Asking asks>
-  static constexpr bool in_halves = asks == Asking::halves;
   // The same for extremes and sums of narrow integers, which a Zen 3, too, reads up to a fifth
   // faster where they are asked for, but a KiB ahead; other sums take a tenth longer so.
   static constexpr bool asks_near = is_extreme<Op> || sizeof(T) < 8;
