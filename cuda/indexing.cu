@@ -1919,7 +1919,6 @@ class InBuckets {
   void fill(const char* values, int item_bytes, char* moved, u64 operation, u32* met) {
     const std::size_t bytes = shared_bytes(buckets_);
     const auto kernel = reinterpret_cast<const void*>(&fill_buckets<Some>);
-    allow_shared_bytes(kernel, bytes, "scatter");
     const char* index = places_.data;
     DType dtype = places_.dtype;
     int index_bytes = itemsize(dtype);
@@ -1932,7 +1931,6 @@ class InBuckets {
   // By a kernel of a block for each bucket, which takes other arguments behind its items.
   template <class... Given>
   void write(const void* kernel, std::size_t bytes, const char* from, Given... given) {
-    allow_shared_bytes(kernel, bytes, "scatter");
     u32* items = items_.template as<u32>();
     u16* starts = starts_.template as<u16>();
     void* arguments[] = {&items, &from, &starts, &tiles_, &buckets_, &given...};

@@ -161,9 +161,7 @@ std::int64_t blocks_at_once(const void* kernel, dim3 threads, std::size_t shared
 
 void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t shared_bytes,
             const char* verb, dim3 threads) {
-  if (shared_bytes > properties().shared_bytes_per_block) {
-    allow_shared_bytes(kernel, shared_bytes, verb);
-  }
+  if (shared_bytes > 0) allow_shared_bytes(kernel, shared_bytes, verb);
   const Known& of = known(kernel);
   if (const DriverLaunch by_driver = driver_launch(); by_driver && of.function) {
     CUlaunchAttribute early{};

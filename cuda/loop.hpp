@@ -114,7 +114,7 @@ void launch(const void* kernel, unsigned blocks, void** arguments, std::size_t s
             const char* verb, dim3 threads = dim3(block_threads));
 // Lets a kernel have so many bytes of shared memory beside its own, if those are more than it may
 // have unasked: all that there are, since other threads launch it, too, with other needs. launch()
-// does it for bytes that alone are more.
+// does it.
 void allow_shared_bytes(const void* kernel, std::size_t bytes, const char* verb);
 
 // How many blocks of a kernel the device has room for at a time.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "kernels/reduce_loop.cuh"
@@ -543,14 +544,13 @@ bool lies_in_columns(const Pass& p) {
          (step == 0 || detail::magnitude(kept_step) < detail::magnitude(step));
 }
 
-// Whether reduced dimensions that do not merge are copied first: threads find every element on its
-// own then, and read what lies across their order by sectors. On an H100 the sum of a transposed
-// matrix of 512 by 512 takes 0.3 of the time so, of x[:, 1:-1] of 10^5 short rows 0.4; of many
-// outputs that have few elements each it would take longer. Columns than which no reduced dimension
-// lies closer are read as they lie, unless all are a few chunks, each of which would be a block's:
-// on an H200 kernels take 7.6 µs of 18.4 for the maximum of 62 × 63 × 64 float32 in column-major
-// order.
-bool pays_to_copy(const Pass& p) {
+// Whether reduced dimensions that do not merge lie across their order, `least` elements of an
+// output or more, which are brought into it first: threads find every element on its own else, and
+// read far more than they take. Of many outputs that have few elements each it would take longer.
+// Columns than which no reduced dimension lies closer are read as they lie, unless all are a few
+// chunks, each of which would be a block's: on an H200 kernels take 7.6 µs of 18.4 for the maximum
+// of 62 × 63 × 64 float32 in column-major order.
+bool lies_across(const Pass& p, std::int64_t least) {
   const ReduceKernels& k = *p.kernels;
   if (!k.ordered || k.about_mean || p.group.ndim() == 1) return false;
   // Of two that are apart, a warp reads runs along the last one where they lie: on an H200 the sum
@@ -562,23 +562,124 @@ bool pays_to_copy(const Pass& p) {
     return false;
   }
   const std::int64_t n = p.group.count(), all = n * p.kept.count();
-  const std::int64_t least = p.itemsize <= 4 ? 1024 : 4096;
   constexpr std::int64_t least_of_few = 512, few = std::int64_t{1} << 20, few_chunks = 8;
   const std::int64_t kept_step = detail::magnitude(p.kept.stride[2][p.kept.ndim() - 1]);
   bool is_across = !lies_in_columns(p);
   for (int d = 0; d < p.group.ndim(); ++d) {
     is_across |= detail::magnitude(p.group.stride[0][d]) < kept_step;
   }
-  if (is_across ? n < least && (n < least_of_few || all > few)
-                : n <= reduce_chunk || n > few_chunks * reduce_chunk || all > few) {
-    return false;
-  }
-  // Memory has room for it, and what is repeated is no more than it was.
+  return is_across ? n >= least || (n >= least_of_few && all <= few)
+                   : n > reduce_chunk && n <= few_chunks * reduce_chunk && all <= few;
+}
+
+// Whether they are copied for that: memory has room for it, and what is repeated is no more than it
+// was. On an H100 the sum of a transposed matrix of 512 by 512 takes 0.3 of the time so.
+bool pays_to_copy(const Pass& p) {
+  if (!lies_across(p, p.itemsize <= 4 ? 1024 : 4096)) return false;
   bool repeats = false;
   for (int d = 0; d < p.group.ndim(); ++d) repeats |= p.group.stride[0][d] == 0;
   for (int d = 0; d < p.kept.ndim(); ++d) repeats |= p.kept.stride[2][d] == 0;
+  const std::int64_t all = p.group.count() * p.kept.count();
   return !repeats && static_cast<std::size_t>(all) * static_cast<std::size_t>(p.itemsize) <=
                          properties().memory_bytes / 16;
+}
+
+// How blocks bring chunks of what lies across its order through shared memory. On an H200 the sum
+// of 406 × 406 × 406 float32 over axes 1 and 2, permuted by (0, 2, 1), takes 130 µs of the 245 of a
+// copy and the sum of its rows, of 64 × 512 × 512 32 of 57.
+struct ChunkBox {
+  int line_dim;           // of the plan, along which elements are closest
+  std::int64_t tile;      // elements at a time
+  std::int64_t row;       // elements of what all dimensions but the first make, …
+  std::int64_t row_step;  // … and from one to the next in shared memory
+  std::int64_t bytes;
+  int threads;
+};
+
+// Null where lines would not fill sectors, or threads would wait for each other at a bank; of more
+// than two dimensions, in which threads find each line on its own, but of the widest elements: on
+// an H200 the sum of 200 × 20 × 24 × 26 over the last three, in reverse order, takes 31 µs of 40
+// for complex128, but took 24 of 20 for float64 and 18 of 12 for float32.
+std::optional<ChunkBox> box_of_chunks(const Pass& p) {
+  constexpr std::int64_t least = 1024, least_line_bytes = 64;
+  const ReduceKernels& k = *p.kernels;
+  if (!k.staged_chunks || !lies_across(p, least)) return std::nullopt;
+  const int size = p.itemsize, dims = p.group.ndim(), words = (size + 3) / 4;
+  if (dims > 2 && size < 16) return std::nullopt;
+  const std::int64_t n = p.group.count(), outputs = p.kept.count(), rows = p.group.size[0];
+  const auto step = [&](int d) { return detail::magnitude(p.group.stride[0][d]); };
+  ChunkBox box{};
+  for (int d = 1; d < dims; ++d) {
+    if (step(d) < step(box.line_dim)) box.line_dim = d;
+  }
+  box.row = box.row_step = n / rows;
+  box.tile = staged_chunk_bytes / size;
+  const bool along_rows = box.line_dim == 0;
+  const std::int64_t length =
+      along_rows ? std::min(rows, box.tile / box.row) : p.group.size[box.line_dim];
+  if (step(box.line_dim) != 1 || length * size < least_line_bytes) return std::nullopt;
+  std::int64_t apart = 1;
+  for (int d = box.line_dim + 1; d < dims; ++d) apart *= p.group.size[d];
+  if (threads_at_a_bank(apart * size) > 2 * words) {
+    if (!along_rows) return std::nullopt;
+    ++box.row_step;
+  }
+  // Of two blocks to a multiprocessor at least, and of no fewer blocks than multiprocessors.
+  const auto room = static_cast<std::int64_t>(properties().shared_bytes_opt_in) / 2 - 2048;
+  const auto bytes = [&] {
+    return std::min((box.tile + box.row - 2) / box.row + 1, rows) * box.row_step * size;
+  };
+  while (box.tile > reduce_chunk &&
+         (box.tile >= 2 * n || bytes() > room ||
+          outputs * ceil_divide(n, box.tile) < properties().multiprocessors)) {
+    box.tile /= 2;
+  }
+  box.bytes = std::max(bytes(), std::int64_t{join_results} * k.accumulator_bytes);
+  if (box.bytes > room) return std::nullopt;
+  // Of many blocks those of few threads are faster, and of wide elements: on an H200 sums of the
+  // last two dimensions of 100000 × 40 × 30, transposed, take 235 µs of 294 so for float32, 475 of
+  // 628 for complex128.
+  constexpr std::int64_t bytes_of_thread = 128, items_of_thread = 16;
+  const bool are_many = outputs * ceil_divide(n, box.tile) >= 4 * properties().multiprocessors;
+  box.threads = static_cast<int>(
+      std::clamp<std::int64_t>(box.tile * size / std::max(bytes_of_thread, items_of_thread * size),
+                               are_many ? 64 : 128, staged_chunk_threads));
+  // So many that there are two blocks to a multiprocessor instead of three leave the L1 cache room
+  // for what lines of a few sectors have in common, which begin anywhere: on an H200 sums of
+  // 406 × 406 × 406 float64 take 0.85 of the time so, of 200 × 600 × 500 0.81; of 2000 × 80 × 90,
+  // whose lines are longer, they would take 1.18.
+  constexpr std::int64_t line_bytes = 128, most_shared_bytes = 256;
+  bool anywhere = !is_aligned_to(p.in, line_bytes);
+  for (int d = 0; d < dims; ++d) {
+    anywhere |= d != box.line_dim && p.group.stride[0][d] * size % line_bytes != 0;
+  }
+  for (int d = 0; d < p.kept.ndim(); ++d) {
+    anywhere |= p.kept.size[d] > 1 && p.kept.stride[2][d] * size % line_bytes != 0;
+  }
+  if (box.threads == staged_chunk_threads && anywhere && length * size > least_line_bytes &&
+      length * size <= most_shared_bytes) {
+    box.threads = k.most_chunk_threads;
+  }
+  return box;
+}
+
+Launch cut_staged_chunks(const Pass& p, const ChunkBox& box, ReduceLoop& loop) {
+  const std::int64_t tiles = ceil_divide(loop.n, box.tile),
+                     most_units = std::min(box.threads, block_threads) * joined_run;
+  loop.per_unit =
+      box.tile * power_of_two(loop.outputs > most_joined ? tiles : ceil_divide(tiles, most_units));
+  loop.whole_block = true;
+  loop.tile_items = static_cast<int>(box.tile);
+  loop.line_dim = p.group.ndim() - 1 - box.line_dim;
+  loop.box_step = static_cast<int>(box.row_step);
+  loop.box_row = Divisor(static_cast<u32>(box.row));
+  Launch l;
+  l.kernel = p.kernels->staged_chunks;
+  l.threads = dim3(static_cast<unsigned>(box.threads));
+  l.shared_bytes = static_cast<std::size_t>(box.bytes);
+  l.units = ceil_divide(loop.n, loop.per_unit);
+  l.blocks = std::int64_t{loop.outputs} * l.units;
+  return l;
 }
 
 // False where there is no such kernel; nothing is written then but what others write again.
@@ -629,9 +730,12 @@ bool run_pass(const Pass& p) {
   // lie; rows of many are faster on an H100 if they are whole packs, and so short.
   constexpr std::int64_t few = 16384, most_of_many = 32;
   const bool are_few = k.about_mean && outputs * n <= few;
-  const bool by_columns = !are_few && lies_in_columns(p);
+  const std::optional<ChunkBox> box = box_of_chunks(p);
+  const bool by_columns = !box && !are_few && lies_in_columns(p);
   Launch l;
-  if (by_columns) {
+  if (box) {
+    l = cut_staged_chunks(p, *box, loop);
+  } else if (by_columns) {
     const auto are_packs = [&](int columns) {
       bool packs = kept_step == 1 && m % columns == 0 && is_vector(columns);
       for (int d = 0; d < p.group.ndim(); ++d) packs &= p.group.stride[0][d] % columns == 0;
@@ -836,7 +940,7 @@ bool reduce_source(const ReduceKernels& first, const ReduceKernels& later, DType
       return p;
     };
     Pass pass = make_pass();
-    if (pays_to_copy(pass)) {
+    if (!box_of_chunks(pass) && pays_to_copy(pass)) {
       source.compact(in_group);
       pass = make_pass();
     }

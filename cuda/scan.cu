@@ -2431,7 +2431,6 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
   const auto keep_tiles = [&](int bytes, std::int64_t resident) {
     kept_bytes = bytes;
     blocks = std::min(groups * tiles, sms * resident);
-    allow_shared_bytes(kernel, static_cast<std::size_t>(bytes), verb);
   };
   if (alone) {
     threads = alone_threads;

@@ -1319,6 +1319,29 @@ def test_extremes_of_much_that_is_permuted(dtype):
                 same(found, np.asarray(xp.min(-row_major, axis=axes)))
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
+@pytest.mark.parametrize(
+    "shape", [(3, 70, 300), (5, 1300, 33), (2, 37, 90, 21), (2300, 11, 31), (40, 300, 410)]
+)
+def test_sums_over_dimensions_that_lie_across_have_the_bits_of_rows(shape, dtype):
+    """Chunks of them, which are read as they lie, are added up in the order of the shape."""
+    rng = np.random.default_rng(3)
+    a = rng.uniform(0.95, 1.05, shape)
+    if dtype in COMPLEX:
+        a = a * np.exp(1j * rng.uniform(-3, 3, shape))
+    a = a.astype(dtype)
+    functions = [xp.sum, xp.prod, xp.mean] + [xp.var, xp.max] * (dtype in FLOATS)
+    orders = [(0, 2, 1)] if a.size > 10**6 else itertools.permutations(range(a.ndim))
+    for order in orders:
+        b = a.transpose(order)
+        for c in (b, b[::-1, 1:, ::-1]):
+            x, row_major = ours(c), xp.asarray(np.ascontiguousarray(c))
+            for axes in (None, *itertools.combinations(range(a.ndim), 2)):
+                for function in functions:
+                    same(function(x, axis=axes), np.asarray(function(row_major, axis=axes)))
+                check_sum(xp.sum(x, axis=axes), c, axes)
+
+
 @pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
 def test_results_of_one_element(dtype):
     a = np.asarray([0, 1, 2, 0, -0.0, 3, 1, 0] * 40).astype(dtype).reshape(20, 1, 16)

@@ -6,11 +6,12 @@
 // walking that tree: rows (a warp reads along the reduced dimension), narrow rows (some threads
 // read a row that is no longer than a chunk), short rows (the same, and several rows are in
 // flight), staged rows (which have an element or none in each lane, and come through shared
-// memory, a row to a thread), columns (threads side by side read along a kept dimension), whole
-// columns (each of them has an output, or some have one together) and flat columns (rows of a few,
-// read as one run of packs with what stands between them). Reductions to which the order does not
-// matter have kernels of their own, in reduce_unordered.cuh. Where several blocks have a part of an
-// output, the last one to finish joins their results.
+// memory, a row to a thread), staged chunks (of several dimensions, which come through shared
+// memory in the order in which they lie in memory), columns (threads side by side read along a kept
+// dimension), whole columns (each of them has an output, or some have one together) and flat
+// columns (rows of a few, read as one run of packs with what stands between them). Reductions to
+// which the order does not matter have kernels of their own, in reduce_unordered.cuh. Where several
+// blocks have a part of an output, the last one to finish joins their results.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -19,6 +20,7 @@
 
 #include "../../cpp/ops/reductions.hpp"
 #include "../../cpp/ops/table.hpp"
+#include "../copies_in_flight.cuh"
 #include "../last_part.cuh"
 #include "../warps.cuh"
 #include "reduce_loop.cuh"
@@ -154,14 +156,13 @@ __device__ __forceinline__ typename R::accumulator tree_of(int n, At&& at) {
 }
 
 // The partial results of `width` outputs from `first` on. A thread takes a run of up to joined_run
-// of them, a subtree.
+// of them, a subtree; `results` has room for join_results.
 template <class R>
-__device__ void join_parts(const ReduceLoop& loop, u32 first, int width) {
+__device__ void join_parts(const ReduceLoop& loop, u32 first, int width,
+                           typename R::accumulator* results) {
   using A = typename R::accumulator;
-  constexpr int together = 8, levels = 3;
-  static_assert(joined_run == together << (levels - 1));
-  __shared__ __align__(16) unsigned char shared[levels * block_threads * sizeof(A)];
-  A* const results = reinterpret_cast<A*>(shared);
+  constexpr int together = 8;
+  static_assert(joined_run == together << (join_levels - 1));
   const int thread = threadIdx.y * blockDim.x + threadIdx.x;
   const int threads = min(blockDim.x * blockDim.y, block_threads);
   const int parts = static_cast<int>(loop.units.divisor);
@@ -202,6 +203,12 @@ __device__ void join_parts(const ReduceLoop& loop, u32 first, int width) {
     }
     __syncthreads();
   }
+}
+template <class R>
+__device__ __forceinline__ void join_parts(const ReduceLoop& loop, u32 first, int width) {
+  using A = typename R::accumulator;
+  __shared__ __align__(16) unsigned char shared[join_results * sizeof(A)];
+  join_parts<R>(loop, first, width, reinterpret_cast<A*>(shared));
 }
 
 // Stores the result of one of the outputs from `first` on, which lies at `place`.
@@ -615,6 +622,180 @@ __global__ void __launch_bounds__(block_threads, narrow_row_blocks<R, T>)
   const auto result = reduce_shifted<R, V, T, false>(loop.in + place.in, stride,
                                                      static_cast<int>(loop.n), center, thread);
   if (thread == 0 && given < loop.outputs) R::store(loop, loop.out + place.out, result);
+}
+
+// ---- staged chunks ------------------------------------------------------------------------------
+
+// Copies rows of a group's outermost dimension, the first of which lies at `in`, into shared
+// memory: `count` elements from the one at `lead` on, and perhaps others of those rows. Threads go
+// from line to line, each at one place of the dimension along which elements are closest.
+template <class M>
+__device__ __forceinline__ void copy_box(const ReduceLoop& loop, const char* in, u32 rows, u32 lead,
+                                         u32 count, M* box) {
+  const int outer = loop.group_dims - 1, along = loop.line_dim;
+  const u32 row = loop.box_row.divisor;
+  const u32 length = along == outer ? rows : loop.group[along].size.divisor;
+  const u32 lines = along == outer ? row : row / length * rows;
+  const u32 first = threadIdx.x / length, together = max(blockDim.x / length, 1);
+  if (first >= together) return;
+  // Where the dimensions of a line's number begin in the box, those inside `along` first.
+  u32 box_step = 1;
+  for (int d = 0; d < along && d < outer; ++d) box_step *= loop.group[d].size.divisor;
+  if (along == outer) box_step = loop.box_step;
+  for (u32 place = threadIdx.x - first * length; place < length; place += blockDim.x) {
+    const char* const from = in + place * loop.group[along].stride[0];
+    M* const to = box + place * box_step;
+    u32 line = first, end = lines;
+    if (along == outer) {  // lines are counted as the elements of a row
+      if (place == 0 && lead > line) line += (lead - line + together - 1) / together * together;
+      end = min(end, lead + count - place * row);
+    }
+    if (outer == 1) {
+      const LoopDim& other = loop.group[1 - along];
+      const u32 other_step = along == outer ? 1 : loop.box_step;
+      const char* p = from + line * other.stride[0];
+      M* q = to + line * other_step;
+      const i64 step = together * other.stride[0];
+      for (; line < end; line += together, p += step, q += together * other_step) {
+        copy_in_flight(q, reinterpret_cast<const M*>(p));
+      }
+      continue;
+    }
+    for (; line < end; line += together) {
+      i64 offset = 0;
+      u32 at = 0, rest = line, inner = 1;
+      for (int d = 0; d < outer; ++d) {
+        const LoopDim& dim = loop.group[d];
+        if (d != along) {
+          const u32 next = dim.size.divide(rest), index = rest - next * dim.size.divisor;
+          offset += index * dim.stride[0];
+          at += index * inner;
+          rest = next;
+        }
+        inner *= dim.size.divisor;
+      }
+      if (along != outer) {
+        offset += rest * loop.group[outer].stride[0];
+        at += rest * loop.box_step;
+      }
+      copy_in_flight(to + at, reinterpret_cast<const M*>(from + offset));
+    }
+  }
+}
+
+// The last block's part of the work, which takes more registers than all else.
+template <class R>
+__device__ __noinline__ void join_output(const ReduceLoop& loop, u32 output,
+                                         typename R::accumulator* results) {
+  join_parts<R>(loop, output, 1, results);
+}
+
+// `box_of_chunks` in cuda/reduce.cu says what more of them are for.
+template <class R>
+inline constexpr int most_chunk_threads =
+    R::bytes == 8 && sizeof(typename R::accumulator) == 8 ? 3 * staged_chunk_threads / 2
+                                                          : staged_chunk_threads;
+
+// A block has an output or a unit of it, some chunks at a time, which it reads as they lie in
+// memory and adds up in their order. A thread has one lane, a warp a part of a chunk.
+template <class R>
+__global__ void __launch_bounds__(
+    most_chunk_threads<R>,
+    resident_blocks_of(most_chunk_threads<R>,
+                       R::bytes == 4 && sizeof(typename R::accumulator) <= 8 ? 3 : 2))
+    staged_chunks(const __grid_constant__ ReduceLoop loop) {
+  wait_for_earlier();
+  using M = memory_t<typename R::input>;
+  using A = typename R::accumulator;
+  constexpr int parts = reduce_lanes / warp_size, levels = 24, batch = 8;
+  static_assert(staged_chunk_bytes / sizeof(M) / reduce_chunk * parts <= warp_size);
+  extern __shared__ __align__(16) unsigned char shared[];
+  __shared__ __align__(16) unsigned char joined[(warp_size + levels) * sizeof(A)];
+  M* const box = reinterpret_cast<M*>(shared);
+  A* const results = reinterpret_cast<A*>(joined);
+  const int lane = threadIdx.x % warp_size, warp = threadIdx.x / warp_size,
+            warps = blockDim.x / warp_size;
+  const RowTask task(loop, 0, 1);
+  const ReducePlace place = locate_output(loop, task.output);
+  const auto center = R::load_center(loop, loop.center + place.center);
+  const u32 between = loop.box_step - loop.box_row.divisor;
+  const i64 begin = task.unit * loop.per_unit, end = min(loop.n, begin + loop.per_unit);
+  Subtrees<R> trees{results + warp_size, 1};
+  A rest{};
+  bool has_rest = false;
+  for (i64 first = begin; first < end; first += loop.tile_items) {
+    const int count = static_cast<int>(min(end - first, i64(loop.tile_items)));
+    const u32 from = loop.box_row.divide(static_cast<u32>(first)),
+              upto = loop.box_row.divide(static_cast<u32>(first) + count - 1) + 1,
+              lead = static_cast<u32>(first) - from * loop.box_row.divisor;
+    copy_box(loop, loop.in + place.in + from * loop.group[loop.group_dims - 1].stride[0],
+             upto - from, lead, count, box);
+    await_copies();
+    __syncthreads();
+    const int live = count / reduce_chunk * parts +
+                     (min(count % reduce_chunk, reduce_lanes) + warp_size - 1) / warp_size;
+    for (int part = warp; part < live; part += warps) {
+      const int chunk = part / parts * reduce_chunk, first_lane = part % parts * warp_size;
+      const int left = min(count - chunk, reduce_chunk), mine = first_lane + lane;
+      A acc{};
+      // With `apart` there is something between rows.
+      const auto reduce = [&](auto apart) {
+        const u32 k = lead + chunk + mine;
+        const M* const at = box + k;
+        const auto element = [&](int round) {
+          if constexpr (apart) {
+            return at[round * reduce_lanes +
+                      loop.box_row.divide(k + round * reduce_lanes) * between];
+          } else {
+            return at[round * reduce_lanes];
+          }
+        };
+        if (left == reduce_chunk) {
+#pragma unroll
+          for (int round = 0; round < reduce_rounds; round += batch) {
+            M x[batch];
+#pragma unroll
+            for (int b = 0; b < batch; ++b) x[b] = element(round + b);
+#pragma unroll
+            for (int b = 0; b < batch; ++b) {
+              const A y = R::map(x[b], center);
+              acc = round + b == 0 ? y : R::combine(acc, y);
+            }
+          }
+        } else {
+          for (int round = 0; round * reduce_lanes + mine < left; ++round) {
+            const A y = R::map(element(round), center);
+            acc = round == 0 ? y : R::combine(acc, y);
+          }
+        }
+      };
+      if (between == 0) {
+        reduce(No{});
+      } else {
+        reduce(Yes{});
+      }
+      acc = combine_threads<R>(acc, lane, warp_size, min(left, reduce_lanes) - first_lane);
+      if (lane == 0) results[part] = acc;
+    }
+    __syncthreads();
+    if (warp == 0) {
+      const A x = combine_threads<R>(results[min(lane, live - 1)], lane, warp_size, live);
+      if (lane == 0) {
+        has_rest = count < loop.tile_items;
+        if (has_rest) {
+          rest = x;
+        } else {
+          trees.push(x);
+        }
+      }
+    }
+  }
+  if (threadIdx.x == 0) {
+    store_part<R>(loop, task.output, place, 0, task.unit, trees.total(has_rest, rest));
+  }
+  if (loop.partial != nullptr && is_last_part(parts_done[task.output], loop.units.divisor)) {
+    join_output<R>(loop, task.output, reinterpret_cast<A*>(shared));
+  }
 }
 
 // ---- short rows ---------------------------------------------------------------------------------
@@ -1667,6 +1848,11 @@ ReduceKernels reduce_kernels() {
   }
   if constexpr (R::bytes <= 8) {
     k.staged_rows = reinterpret_cast<const void*>(&staged_rows<R, OrderedRow<R>>);
+  }
+  // What is copied has words.
+  if constexpr (R::bytes >= 4) {
+    k.staged_chunks = reinterpret_cast<const void*>(&staged_chunks<R>);
+    k.most_chunk_threads = most_chunk_threads<R>;
   }
   k.short_rows = reinterpret_cast<const void*>(&short_rows<R, R::lanes>);
   k.short_rows_any = reinterpret_cast<const void*>(&short_rows<R, 1>);

@@ -18,6 +18,11 @@ inline constexpr int short_row_threads = 128;
 // of more begin and end too seldom to keep memory busy.
 inline constexpr int staged_row_threads = 128, staged_row_bytes = 8192;
 inline constexpr int least_staged_rows = 64, most_staged_bytes = 16384, most_staged_turns = 16;
+// Threads of a block whose chunks come through shared memory, and about how many bytes of them it
+// has at a time.
+inline constexpr int staged_chunk_threads = 512, staged_chunk_bytes = 1 << 16;
+// Results that several blocks' parts of outputs are joined in.
+inline constexpr int join_levels = 3, join_results = join_levels * block_threads;
 // Elements of ordered rows that a thread joins in registers.
 inline constexpr int staged_run = 16;
 // … and how many results of such runs wait for others.
@@ -78,6 +83,11 @@ struct ReduceLoop {
   u32 block_rows;
   int tile_step;
   Divisor row_packs;
+  // Of staged chunks: elements that a block has at a time, the dimension of the group along which
+  // they are closest and, of what all dimensions but the outermost make, how many elements there
+  // are, and how many it takes from one to the next in shared memory.
+  int tile_items, line_dim, box_step;
+  Divisor box_row;
   // Of flat columns: elements from one row to the next, and of the run before the first column.
   int row_items, row_lead;
   Divisor units;     // parts of one output's elements; for rows, those of a block are one
@@ -132,6 +142,8 @@ struct ReduceKernels {
   const void* narrow_rows_any = nullptr;
   // A thread to each, through shared memory, of most_staged elements at most; or null.
   const void* staged_rows = nullptr;
+  // Ordered: chunks of a group of dimensions, through shared memory; or null.
+  const void* staged_chunks = nullptr;
   const void* short_rows = nullptr;      // several rows to a thread
   const void* short_rows_any = nullptr;  // the same by single elements
   // Ordered: of 8, 4 and 1 lanes to a thread. Else: of columns_per_thread, and of single elements.
@@ -152,7 +164,8 @@ struct ReduceKernels {
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
   int most_staged = reduce_lanes;
   int few_width = 1, whole_width = 1, whole_parts[2] = {1, 1};
-  int flat_threads = 0;  // ordered: of flat_columns, a block's at most
+  int flat_threads = 0;        // ordered: of flat_columns, a block's at most
+  int most_chunk_threads = 0;  // … and of staged_chunks
 };
 
 struct ReduceTable {
