@@ -1157,6 +1157,50 @@ __global__ void __launch_bounds__(block_threads)
     note_bad(reinterpret_cast<const char*>(index + position), dtype, n, operation, met);
   }
 }
+// The same of places that are meant often, whose slots claims would stand in line for: a block
+// finds the last position that means each, of its own, and claims it once. On an H200 512Ki float32
+// that go to 256 places take 4.1 µs of 76 so, to 16 Ki 9.4 of 11.4; to 24 Ki they would take 10.5
+// of 10.2.
+constexpr int often = 32, often_threads = 1024;
+template <class M, bool Values>
+__global__ void __launch_bounds__(often_threads)
+    claim_often(const i64* index, DType dtype, u32 count, u32 n, const M* in,
+                PlaceClaims<M, Values> claims, u64 operation, u32* met) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  u32* const last = reinterpret_cast<u32*>(shared);  // positions of each place, counted from 1
+  for (u32 place = threadIdx.x; place < n; place += often_threads) last[place] = 0;
+  wait_for_earlier();
+  __syncthreads();
+  const int lane = threadIdx.x % warp_size;
+  const u32 step = gridDim.x * often_threads;
+  for (u32 begin = blockIdx.x * often_threads; begin < count; begin += each * step) {
+    i64 at[each];
+    const auto position = [&](int e) { return min(begin + e * step + threadIdx.x, count - 1); };
+#pragma unroll
+    for (int e = 0; e < each; ++e) at[e] = index[position(e)];
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      if (at[e] < 0 && dtype == DType::int64) at[e] += n;
+      const bool is = static_cast<u64>(at[e]) < n;
+      if (!is) {
+        refused = operation;
+        note_bad(reinterpret_cast<const char*>(index + position(e)), dtype, n, operation, met);
+      }
+      // Of threads that mean the first one's place the last one is enough.
+      const i64 first = __shfl_sync(whole_warp, at[e], 0);
+      const u32 like_first = __ballot_sync(whole_warp, at[e] == first);
+      if (is && (at[e] != first || like_first >> lane == 1)) {
+        atomicMax(last + at[e], position(e) + 1);
+      }
+    }
+  }
+  __syncthreads();
+  for (u32 place = threadIdx.x; place < n; place += often_threads) {
+    if (last[place] == 0) continue;
+    const u32 position = last[place] - 1;
+    raise_to(claims.slots + place, claims.claim(position, Values ? in[position] : M{}));
+  }
+}
 template <class M, bool Values>
 __global__ void __launch_bounds__(block_threads)
     write_claimed(PlaceClaims<M, Values> claims, u32 n, const M* in, char* out, i64 stride,
@@ -1867,9 +1911,18 @@ bool put_in_order(const Operand& in, const Operand& index, std::int64_t n, std::
       u32* met = bad_index_met();
       char* to = out.data;
       void* claiming[] = {&index_data, &dtype, &indices, &all, &from, &claims, &operation, &met};
-      launch(reinterpret_cast<const void*>(&claim_in_order<M, Values>),
-             static_cast<unsigned>((count - 1) / (block_threads * each) + 1), claiming, 0,
-             "scatter");
+      const std::size_t last_bytes = all * sizeof(u32);
+      if (often * n <= count && last_bytes <= properties().shared_bytes_opt_in) {
+        const std::int64_t blocks = (count - 1) / often_threads + 1,
+                           most = properties().multiprocessors;
+        launch(reinterpret_cast<const void*>(&claim_often<M, Values>),
+               static_cast<unsigned>(std::min(blocks, most)), claiming, last_bytes, "scatter",
+               dim3(often_threads));
+      } else {
+        launch(reinterpret_cast<const void*>(&claim_in_order<M, Values>),
+               static_cast<unsigned>((count - 1) / (block_threads * each) + 1), claiming, 0,
+               "scatter");
+      }
       void* writing[] = {&claims, &all, &from, &to, &step, &operation};
       launch(reinterpret_cast<const void*>(&write_claimed<M, Values>),
              static_cast<unsigned>((n - 1) / (block_threads * each) + 1), writing, 0, "scatter");

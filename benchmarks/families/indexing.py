@@ -294,6 +294,20 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
                 tier=FULL,
             )
+        for n in (256, 8192):
+            yield Case(
+                "indexing",
+                "x[i] = v, into few",
+                "x[i] = v",
+                {
+                    "x": Operand((n,), dtype),
+                    "i": Operand((scale.medium // 2,), "int64", "below", high=n),
+                    # One value, so that the result is the same whichever is written last.
+                    "v": Operand((scale.medium // 2,), dtype, low=1, high=1),
+                },
+                changes="x",
+                tier=FULL,
+            )
         for n in (scale.medium, scale.large // 4):
             yield Case(
                 "indexing",
