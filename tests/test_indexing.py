@@ -705,6 +705,17 @@ def test_short_runs_are_picked_from_each_of_many_rows(dtype, run):
                 finished(xp.take(ours(a), ours(np.array([0, 2, wrong, 1])), axis=2))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+@pytest.mark.parametrize("picks", [3, 30, 200])
+def test_an_index_that_a_view_repeats(dtype, picks):
+    a = np.arange(91 * 11 * 17).reshape(91, 11, 17).astype(dtype)
+    x, index = ours(a), xp.broadcast_to(xp.asarray(5), (picks,))
+    for width in (16, 17):
+        expected = np.repeat(a[5:6, :, :width], picks, axis=0)
+        same(x[:, :, :width][index], expected)
+        same(xp.take(x[:, :, :width], index, axis=0), expected)
+
+
 @given(seeds)
 def test_take_along_axis_broadcasts_the_other_dimensions(seed):
     draw = Draw(seed)

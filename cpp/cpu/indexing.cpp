@@ -696,7 +696,7 @@ constexpr i64 few_alike = 64;
 bool picks_runs_alike(const Plan& plan, i64 itemsize) {
   const int last = plan.ndim() - 1, along = last - 1;
   if (along < 1 || plan.stride[0][last] != 0 || plan.stride[1][last] != 1 ||
-      plan.stride[2][last] != 1) {
+      plan.stride[2][last] != 1 || plan.stride[1][along] != 0) {
     return false;
   }
   for (int d = 0; d < along; ++d) {
