@@ -19,9 +19,13 @@ namespace arrayx::cpu {
 namespace {
 
 // Fewer elements than small_group are reduced in one pass over all dimensions. Others are merged,
-// from the last dimension backwards, until least_group are together, and reduced by such groups: a
-// group of one dimension needs no packing, and later passes have little left to read.
-constexpr std::int64_t small_group = 1024, least_group = 64;
+// from the last dimension backwards, until so many are together, and reduced by such groups: a
+// group of one dimension needs no packing, and later passes have little left to read. Of a few
+// thousand elements a pass more would take as long as it saves.
+constexpr std::int64_t small_group = 1024;
+constexpr std::int64_t least_group(std::int64_t elements) {
+  return elements < small_group ? elements : elements < 2 * small_group ? 64 : 32;
+}
 constexpr std::int64_t pack_bytes = 64 << 10;
 constexpr std::int64_t pack_columns_bytes = 128 << 10;
 // Of a row with gaps so much at a time that it is still in an L1 with what it was packed from:
@@ -215,8 +219,13 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
         !one_output && m >= 8 && kept_stride != 0 &&
         (step == 0 || copied_rows || detail::magnitude(kept_stride) < detail::magnitude(step));
     s.form = columns ? Form::packed_columns : Form::packed_rows;
-    // Short runs are packed for several rows at a time, since memory between them is other rows'.
-    const std::int64_t rows = p.group.ndim() > 1 ? std::min<std::int64_t>(m, 8) : 1;
+    // Short runs are packed for several rows at a time where memory between them is other rows'.
+    std::int64_t reach = 1;
+    for (int i = 0; i < p.group.ndim(); ++i) {
+      reach += (p.group.size[i] - 1) * detail::magnitude(p.group.stride[0][i]);
+    }
+    const bool among_others = p.group.ndim() > 1 && gap < reach;
+    const std::int64_t rows = among_others ? std::min<std::int64_t>(m, 8) : 1;
     const bool by_rows = p.group.ndim() == 1 && detail::magnitude(step) <= widest_gap &&
                          (one_output || detail::magnitude(step) < gap);
     const std::int64_t bytes = columns ? pack_columns_bytes : by_rows ? pack_row_bytes : pack_bytes;
@@ -624,7 +633,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
   const Layout& layout = *in.layout;
   const int ndim = layout.ndim(), out_item = itemsize(accumulator);
   const bool from_mean = op == Reduction::sum_squared_deviations && !center;
-  const std::int64_t elements = count_of(layout, reduced);  // of one result
+  std::int64_t elements = count_of(layout, reduced);  // of one result, that are left
 
   // The centers in the accumulator's dtype.
   Array center_copy;
@@ -648,11 +657,10 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
 
   for (int end = ndim;;) {
     // The next group: dimensions [begin, end) that are marked, kept ones in between. Where the
-    // order does not matter, those that merge in memory from the smallest stride on.
+    // order does not matter, those of many that merge in memory from the smallest stride on.
     int begin = end;
     std::int64_t n = 1;
     if (order_free && elements >= small_group) {
-      begin = 0;
       std::int64_t next_stride = 0;
       for (;;) {
         int next = -1;
@@ -668,7 +676,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
         next_stride = detail::magnitude(strides[next]) * shape[next];
       }
     } else {
-      while (begin > 0 && (elements < small_group || n < least_group)) {
+      while (begin > 0 && n < least_group(elements)) {
         --begin;
         if (state[begin]) {
           n *= shape[begin];
@@ -771,6 +779,7 @@ void reduce_groups(Reduction op, DType accumulator, const Operand& in,
     dtype = accumulator;
     op = continuation(op);
     center = nullptr;
+    elements /= n;
     end = begin;
   }
 }
