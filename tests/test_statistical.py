@@ -1429,6 +1429,23 @@ def test_sums_of_rows_that_lie_backwards_have_the_bits_of_others(dtype):
                     same(back, np.asarray(xp.sum(y, axis=axis, dtype=getattr(xp, kind))))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+def test_sums_of_elements_that_lie_apart_have_the_bits_of_others(step, dtype):
+    draw = np.random.default_rng(12)
+    wide = {"float32": "float64", "complex64": "complex128"}.get(dtype, dtype)
+    for n in [63, 127, 128, 129, 160, 255, 256, 257, 511, 512, 513, 1024, 1031, 4099, 70_001]:
+        a = draw.normal(size=(3, n * step)) * (1 + 1j if "complex" in dtype else 1)
+        a = a.astype(dtype)
+        # Up to the last element of memory; from the first one on.
+        for part in (a[:, step - 1 :: step], a[:, ::step], a[1, 1::step]):
+            x, y = ours(part), ours(part.copy())
+            for kind in {dtype, wide}:
+                for axis in (None, -1):
+                    apart = xp.sum(x, axis=axis, dtype=getattr(xp, kind))
+                    same(apart, np.asarray(xp.sum(y, axis=axis, dtype=getattr(xp, kind))))
+
+
 def test_sums_of_many_rows_that_lie_backwards():
     a = (np.arange(3000 * 700) % 1013).astype("float32").reshape(3000, 700)
     x = xp.asarray(a)

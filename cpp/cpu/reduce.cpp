@@ -70,8 +70,15 @@ struct Kernels {
   DType dtype;  // what the kernels read; other input is cast
   ReduceRowsKernel rows = nullptr;
   ReduceColumnsKernel columns = nullptr;
-  ReduceRowsKernel backwards = nullptr;  // of rows that lie so, or null
   ReduceRowsKernel from_afar = nullptr;  // of rows from beyond the caches, or null
+  // Of rows whose elements are not next to each other, by their spacing, or null.
+  const ReduceRowsKernel* spaced = nullptr;
+  const ReduceRowsKernel* spaced_from_afar = nullptr;
+
+  // Of rows whose elements are `step` items apart, or null.
+  ReduceRowsKernel by_steps(std::int64_t step) const {
+    return spaced && spacing(step) >= 0 ? spaced[spacing(step)] : nullptr;
+  }
 };
 
 // `deviations`: from their center, besides their squares.
@@ -93,7 +100,10 @@ Kernels find_kernels(Reduction op, DType dtype, DType accumulator, bool deviatio
   const int d = static_cast<int>(dtype);
   Kernels k{dtype, table.rows[index(op)][d][wide], table.columns[index(op)][d][wide]};
   k.from_afar = table.rows_from_afar[index(op)][d][wide];
-  if (op == Reduction::sum) k.backwards = table.sum_backwards[d][wide];
+  if (op == Reduction::sum) {
+    k.spaced = table.sum_spaced[d][wide];
+    k.spaced_from_afar = table.sum_spaced_from_afar[d][wide];
+  }
   if (deviations) k = {dtype, table.deviations_rows[d][wide], table.deviations_columns[d][wide]};
   if (!k.rows) {
     raise(ErrorKind::not_implemented, info(op).name, " of ", dtype, " with accumulator ",
@@ -209,8 +219,8 @@ Shape plan_pass(const Pass& p, const Kernels& k, std::int64_t chunk, std::int64_
              detail::magnitude(step) >= m * gap && !p.center && !p.from_mean && s.n <= max_length) {
     s.form = Form::gapped;
     s.width = most_columns / gap;
-  } else if (direct && (s.n == 1 || (step == 1 && !copied_rows) ||
-                        (step == -1 && k.backwards && s.n >= chunk))) {
+  } else if (direct &&
+             (s.n == 1 || (step == 1 && !copied_rows) || (k.by_steps(step) && s.n >= chunk))) {
     s.form = Form::rows;
     s.width = std::clamp<std::int64_t>(task_bytes / (item * s.n), 1, 4096);
   } else {
@@ -333,8 +343,8 @@ void reduce_tile(const Pass& p, const Kernels& k, const Shape& s, const Tile& ti
     const char* const first = in + k0 * step;
     const std::int64_t bytes = (k1 - k0) * item;
     if (p.deviations) return k.rows(first, kept_stride, tile.width, k1 - k0, center, out);
-    if (step == -item && s.n > 1) {
-      return k.backwards(first, kept_stride, tile.width, k1 - k0, nullptr, out);
+    if (step != item && s.n > 1) {
+      return k.by_steps(step / item)(first, kept_stride, tile.width, k1 - k0, nullptr, out);
     }
     const auto reduce_rows = [&](std::int64_t r, std::int64_t rows) {
       k.rows(first + r * kept_stride, kept_stride, rows, k1 - k0,
@@ -407,7 +417,11 @@ void run_pass(const Pass& p) {
   Shape s = plan_pass(p, k, reduce_chunk(real_bytes), max_column_length(real_bytes));
   const std::int64_t outputs = p.kept.count(), work = outputs * s.n * item;
   s.far = work >= last_cache_bytes() / 2;
-  if (s.form == Form::rows && k.from_afar && halves_pay(work)) k.rows = k.from_afar;
+  const std::int64_t step = detail::magnitude(p.group.stride[0].back());
+  if (s.form == Form::rows && k.from_afar && halves_pay(work * step)) {
+    k.rows = k.from_afar;
+    k.spaced = k.spaced_from_afar;
+  }
   const Tiles tiles(p.kept, s.width);
   const std::int64_t splits = (s.n - 1) / s.split + 1;
   const std::int64_t out_stride = p.kept.stride[0][p.kept.ndim() - 1] * out_item;

@@ -2,6 +2,7 @@
 // they give the bits that the same rows give within the caches.
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -64,7 +65,52 @@ void compare(DType dtype) {
   }
 }
 
+// Sums of elements that lie apart, or backwards, and of the same next to each other.
+template <class T>
+void compare_spaced(DType dtype, std::int64_t parts) {
+  const ReduceKernels& k = kernels().reduce;
+  const int d = static_cast<int>(dtype);
+  const std::int64_t size = parts * static_cast<std::int64_t>(sizeof(T));
+  for (const bool special : {false, true}) {
+    const std::vector<T> x = numbers<T>(special);
+    for (const std::int64_t step : {-1, 2, 3, 4}) {
+      for (const std::int64_t n : {128, 129, 255, 256, 300, 512, 513, 1024, 1031, 3000}) {
+        // The last element is the last one of the vector's memory, or the first.
+        const std::int64_t reach = (n - 1) * step * size;
+        const std::vector<T> y(x.end() - (std::abs(reach) + size) / std::int64_t(sizeof(T)),
+                               x.end());
+        const char* const in =
+            reinterpret_cast<const char*>(y.data()) + (step < 0 ? -reach : std::int64_t{0});
+        std::vector<char> together(n * size);
+        for (std::int64_t i = 0; i < n; ++i) {
+          std::memcpy(together.data() + i * size, in + i * step * size, size);
+        }
+        for (const int wide : {0, 1}) {
+          const int sum = static_cast<int>(Reduction::sum);
+          if (!k.rows[sum][d][wide]) continue;
+          char expected[16] = {};
+          k.rows[sum][d][wide](together.data(), 0, 1, n, nullptr, expected);
+          for (const auto* const kernels :
+               {k.sum_spaced[d][wide], k.sum_spaced_from_afar[d][wide]}) {
+            if (!kernels[spacing(step)]) continue;
+            char apart[16] = {};
+            kernels[spacing(step)](in, 0, 1, n, nullptr, apart);
+            CHECK(std::memcmp(expected, apart, sizeof apart) == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
+
+TEST(sums_of_elements_that_lie_apart_give_the_same_bits) {
+  compare_spaced<float>(DType::float32, 1);
+  compare_spaced<double>(DType::float64, 1);
+  compare_spaced<float>(DType::complex64, 2);
+  compare_spaced<double>(DType::complex128, 2);
+}
 
 TEST(rows_from_beyond_the_caches_give_the_same_bits) {
   compare<std::int8_t>(DType::int8);

@@ -42,25 +42,6 @@ ARRAYX_HD V interleave_half(V a, V b, std::integer_sequence<int, I...>) {
   return V(__builtin_shufflevector(a.v, b.v, (Half * (n / 2) + I / 2 + (I % 2) * n)...));
 }
 
-// Every Step-th item of Step vectors in a row, the first being the First-th: 0 or the last one of
-// Step.
-template <int Step, int First, class V, int... I>
-ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
-  constexpr int n = sizeof...(I);
-  if constexpr (Step == 2) {
-    return V(__builtin_shufflevector(a[0].v, a[1].v, (2 * I + First)...));
-  } else if constexpr (Step == 3) {
-    const V two(
-        __builtin_shufflevector(a[0].v, a[1].v, (3 * I + First < 2 * n ? 3 * I + First : 0)...));
-    return V(
-        __builtin_shufflevector(two.v, a[2].v, (3 * I + First < 2 * n ? I : 3 * I + First - n)...));
-  } else {
-    constexpr int first = First == 0 ? 0 : 1;
-    const V two[2] = {every<2, first>(a, lanes), every<2, first>(a + 2, lanes)};
-    return every<2, first>(two, lanes);
-  }
-}
-
 // ---- casts
 // ----------------------------------------------------------------------------------------
 

@@ -147,6 +147,14 @@ struct Rows {
   ARRAYX_HD static V mapped(const char* p, V center) {
     return Op::map(load_as<T, A, W, halves>(p), center);
   }
+  // Elements that lie `step` apart; what lies between them is read, too.
+  template <int step, bool halves>
+  ARRAYX_HD static Vec<T, W> spaced(const char* p) {
+    Vec<T, W> x[step];
+    ARRAYX_UNROLL
+    for (int k = 0; k < step; ++k) x[k] = load_as<T, T, W, halves>(at(p, k * W));
+    return every<step, 0, U>(x, std::make_integer_sequence<int, W>());
+  }
   template <Asking asks>
   static constexpr bool in_halves = asks == Asking::halves;
   struct Combine {
@@ -239,36 +247,41 @@ struct Rows {
   }
 
   // A full chunk. The compiler must not read several chunks side by side: memory is read a third as
-  // fast that way, since the hardware fetches ahead of one stream only. `back`: of a row that lies
-  // backwards, the one that ends at p. Its lanes are read the other way round, which makes no
-  // difference to sums, since those that are combined are the same.
-  template <Asking asks, bool back = false>
+  // fast that way, since the hardware fetches ahead of one stream only. `step`: from one element to
+  // the next. Of a row that lies backwards (-1) it is the chunk that ends at p; its lanes are read
+  // the other way round, which makes no difference to sums, since those that are combined are the
+  // same.
+  template <Asking asks, int step = 1>
   ARRAYX_HD static V full_chunk(const char* p, V c) {
-    const auto round = [p](int i) { return at(p, back ? -(i + 1) * P : i * P); };
+    const auto round = [p](int i) { return at(p, step < 0 ? -(i + 1) * P : i * P * step); };
+    const auto vector = [c](const char* from, int r) ARRAYX_INLINE_ROW {
+      if constexpr (step > 1) {
+        const char* const q = at(from, r * W * step);
+        return Op::map(ops::convert<V>(spaced<step, in_halves<asks>>(q)), c);
+      } else {
+        return mapped<in_halves<asks>>(at(from, r * W), c);
+      }
+    };
     V v[R];
     asm("" ::: "memory");
     ARRAYX_UNROLL
-    for (int r = 0; r < R; ++r) v[r] = mapped<in_halves<asks>>(at(round(0), r * W), c);
+    for (int r = 0; r < R; ++r) v[r] = vector(round(0), r);
     fetch_next<asks>(p);
     ARRAYX_UNROLL
     for (int i = 1; i < 16; ++i) {
       if (i * P * int(sizeof(T)) % line_bytes == 0) fetch_next<asks>(round(i));
       ARRAYX_UNROLL
-      for (int r = 0; r < R; ++r) {
-        v[r] = added<Op, T>(v[r], mapped<in_halves<asks>>(at(round(i), r * W), c));
-      }
+      for (int r = 0; r < R; ++r) v[r] = added<Op, T>(v[r], vector(round(i), r));
     }
     return halved(v);
   }
 
   // Full chunks that are folded together, and their results pairwise: half as many shuffles.
   static constexpr int K = G < 4 ? G : 4;
-  template <Asking asks, bool back = false>
+  template <Asking asks, int step = 1>
   ARRAYX_HD static void full_chunks(const char* p, V c, A* out) {
     V chunks[K];
-    for (int k = 0; k < K; ++k) {
-      chunks[k] = full_chunk<asks, back>(at(p, back ? -k * C : k * C), c);
-    }
+    for (int k = 0; k < K; ++k) chunks[k] = full_chunk<asks, step>(at(p, k * C * step), c);
     const V x = folded(chunks);
     ARRAYX_UNROLL
     for (int u = 0; u < U; ++u) out[u] = x[u];
@@ -532,38 +545,54 @@ struct Rows {
     tree.result(out);
   }
 
-  // Rows that lie backwards; the first element of the first one is at `in`.
-  static void run_backwards(const char* in, int64_t row_stride, int64_t rows, int64_t n,
-                            const void*, void* out) {
+  // Rows whose elements lie `step` apart, or backwards (-1); the first element of the first one is
+  // at `in`.
+  template <Asking asks, int step>
+  static void run_spaced(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void*,
+                         void* out) {
     static_assert(ops::same_type_v<Op, ops::Sum>);
-    constexpr Asking asks = Asking::nothing;
+    constexpr int64_t behind = step > 1;  // an element, so that what lies before it may be read
     const V none(A(0));
     n *= U;
     for (int64_t r = 0; r < rows; ++r) {
-      const char* const end = at(in + r * row_stride, U);
+      const char* const first = at(in + r * row_stride, step < 0 ? U : 0);
       ChunkTree<Op, A, U> tree;
       A part[U];
       int64_t i = 0;
-      for (; i + K * C <= n; i += K * C) {
-        full_chunks<asks, true>(at(end, -i), none, part);
+      for (; i + K * C + behind <= n; i += K * C) {
+        full_chunks<asks, step>(at(first, i * step), none, part);
         tree.push(part, K);
       }
-      for (; i + C <= n; i += C) {
-        fold_vector<W>(full_chunk<asks, true>(at(end, -i), none), part);
+      for (; i + C + behind <= n; i += C) {
+        fold_vector<W>(full_chunk<asks, step>(at(first, i * step), none), part);
         tree.push(part, 1);
       }
       if (i < n) {
-        T forwards[C];
-        for (int64_t k = 0; k < n - i; k += U) {
-          __builtin_memcpy(forwards + k, at(end, -i - k - U), U * sizeof(T));
+        T next[C];
+        int64_t k = 0;
+        if constexpr (step > 1) {
+          for (; i + k + W < n; k += W) {
+            spaced<step, in_halves<asks>>(at(first, (i + k) * step)).store(next + k);
+          }
         }
-        partial_chunk<asks>(reinterpret_cast<const char*>(forwards), n - i, A(0), part, true);
+        for (; i + k < n; k += U) {
+          __builtin_memcpy(next + k, at(first, (i + k) * step - (step < 0 ? U : 0)), U * sizeof(T));
+        }
+        partial_chunk<asks>(reinterpret_cast<const char*>(next), n - i, A(0), part, true);
         tree.push(part, 1);
       }
       tree.result(part);
       __builtin_memcpy(static_cast<char*>(out) + r * sizeof part, part, sizeof part);
     }
     finish<Op>(static_cast<A*>(out), rows * U);
+  }
+
+  template <Asking asks>
+  static void fill_spaced(ReduceRowsKernel* kernels) {
+    kernels[spacing(-1)] = run_spaced<asks, -1>;
+    kernels[spacing(2)] = run_spaced<asks, 2>;
+    kernels[spacing(3)] = run_spaced<asks, 3>;
+    kernels[spacing(4)] = run_spaced<asks, 4>;
   }
 
   // Rows of n elements of which P may be read wherever one is.
@@ -1563,7 +1592,11 @@ void fill_pair(ReduceKernels& k, Reduction op, DType d, int wide) {
     k.rows_from_afar[index(op)][static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run_from_afar;
   }
   if constexpr (ops::same_type_v<Op, ops::Sum> && ops::is_float_v<A>) {
-    k.sum_backwards[static_cast<int>(d)][wide] = Rows<Op, T, A, U>::run_backwards;
+    Rows<Op, T, A, U>::template fill_spaced<Asking::nothing>(k.sum_spaced[int(d)][wide]);
+    if constexpr (ops::vector_bytes == 64) {
+      ReduceRowsKernel* const from_afar = k.sum_spaced_from_afar[int(d)][wide];
+      Rows<Op, T, A, U>::template fill_spaced<Asking::halves>(from_afar);
+    }
   }
   if constexpr (U == 2) {
     k.columns[index(op)][static_cast<int>(d)][wide] = Columns<Op, T, A>::run_pairs;

@@ -87,6 +87,12 @@ inline constexpr std::int64_t longest_in_order = 32, scan_chunk = 16, scan_block
 inline constexpr int most_scan_rows = 256, most_scan_column_bytes = 4096;
 inline constexpr int scan_carry = 2 * (most_scan_column_bytes + 64);
 
+// The place in a table of what takes elements that are `step` items apart, or -1.
+inline constexpr int spacing_count = 4;
+constexpr int spacing(std::int64_t step) {
+  return step == -1 ? 0 : step >= 2 && step <= spacing_count ? static_cast<int>(step) - 1 : -1;
+}
+
 struct ReduceKernels {
   // By the input's dtype. The accumulator is the one of the table's rule; under [1] float64 and
   // complex128 for float32 and complex64.
@@ -94,8 +100,10 @@ struct ReduceKernels {
   // The same of rows from beyond the caches, where those are read in halves; else null.
   ReduceRowsKernel rows_from_afar[reduction_count][dtype_count][2] = {};
   ReduceColumnsKernel columns[reduction_count][dtype_count][2] = {};
-  // Sums of floating numbers along rows that lie backwards, whose first element is at `in`.
-  ReduceRowsKernel sum_backwards[dtype_count][2] = {};
+  // Sums of floating numbers along rows whose elements are not next to each other, of which the
+  // first is at `in`; by their spacing.
+  ReduceRowsKernel sum_spaced[dtype_count][2][spacing_count] = {};
+  ReduceRowsKernel sum_spaced_from_afar[dtype_count][2][spacing_count] = {};  // as above
   // The sums of the deviations from the center and, behind all of them, those of their squares.
   ReduceRowsKernel deviations_rows[dtype_count][2] = {};
   ReduceColumnsKernel deviations_columns[dtype_count][2] = {};
