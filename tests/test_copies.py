@@ -1,7 +1,9 @@
 """Copies by way of each kernel, compared with NumPy: steps, transposes, joins, ranges."""
 
+import ctypes
 import itertools
 import math
+import mmap
 
 import numpy as np
 import pytest
@@ -389,6 +391,72 @@ def test_long_fills_of_complex_numbers_aligned_as_their_parts():
     x[7:19_000] = 2 + 5j
     assert np.all(whole[7:19_000] == 2 + 5j)
     assert np.all(whole[:7] == 1 - 3j) and np.all(whole[19_000:] == 1 - 3j)
+
+
+# Views of pixels, small matrices and fields of rows: what stands in a row is in another order, or
+# some of it.
+SHORT_ROWS = {
+    "backwards": lambda a: a[..., ::-1],
+    "both backwards": lambda a: a[:, ::-1, ::-1],
+    "turned": lambda a: a.transpose(0, 2, 1),
+    "turned backwards": lambda a: a.transpose(0, 2, 1)[..., ::-1],
+    "some": lambda a: a[:, :, 1:],
+    "some rows": lambda a: a[:, 1:],
+    "every second": lambda a: a[:, :, ::2],
+    "of every second": lambda a: a[::2, :, ::-1],
+    "of rows that lie backwards": lambda a: a[::-1, :, ::-1],
+}
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("view", SHORT_ROWS)
+def test_short_rows_in_another_order(view, dtype):
+    for rows, columns in itertools.product((1, 2, 3, 4, 5, 8), (2, 3, 4, 7)):
+        for n in (31, 33, 300):
+            part = SHORT_ROWS[view](counted((n, rows, columns), dtype))
+            x = SHORT_ROWS[view](xp.asarray(counted((n, rows, columns), dtype)))
+            np.testing.assert_array_equal(np.asarray(xp.asarray(x, copy=True)), part)
+            within = SHORT_ROWS[view](xp.asarray(counted((n, 3, rows, columns), dtype))[:, 1])
+            expected = SHORT_ROWS[view](counted((n, 3, rows, columns), dtype)[:, 1])
+            np.testing.assert_array_equal(np.asarray(xp.asarray(within, copy=True)), expected)
+
+
+def test_many_short_rows_in_another_order():
+    a = counted((70, 1001, 3), "uint8")
+    x = xp.asarray(a)
+    for view in (np.s_[..., ::-1], np.s_[:, 1:-1, ::-1], np.s_[:, ::-1, ::-1], np.s_[..., :2]):
+        np.testing.assert_array_equal(np.asarray(xp.asarray(x[view], copy=True)), a[view])
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_short_rows_at_the_ends_of_memory(dtype):
+    """Nothing is read or written before the first or behind the last row."""
+    page = mmap.PAGESIZE
+    libc = ctypes.CDLL(None)
+
+    def walled(a, at_end):
+        pages = -(-a.nbytes // page)
+        memory = mmap.mmap(-1, (pages + 2) * page)
+        first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        for wall in (first, first + (pages + 1) * page):
+            if libc.mprotect(ctypes.c_void_p(wall), page, 0) != 0:
+                pytest.skip("pages cannot be protected")
+        start = page + (pages * page - a.nbytes if at_end else 0)
+        inside = np.frombuffer(memory, a.dtype, a.size, start).reshape(a.shape)
+        inside[...] = a
+        return inside
+
+    for rows, columns in [(1, 2), (1, 3), (1, 4), (2, 2), (3, 3), (1, 15)]:
+        for n in (32, 45, 200):
+            a = counted((n, rows, columns), dtype)
+            for at_end in (False, True):
+                for name in ("backwards", "turned", "some", "every second"):
+                    view = SHORT_ROWS[name]
+                    to = walled(np.zeros_like(view(a)), at_end)
+                    x, y = xp.asarray(walled(a, at_end)), xp.asarray(to, copy=False)
+                    y[...] = view(x)
+                    np.testing.assert_array_equal(to, view(a))
 
 
 def test_complex_numbers_that_lie_backwards_into_memory_aligned_as_their_parts():

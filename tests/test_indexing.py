@@ -705,6 +705,27 @@ def test_short_runs_are_picked_from_each_of_many_rows(dtype, run):
                 finished(xp.take(ours(a), ours(np.array([0, 2, wrong, 1])), axis=2))
 
 
+# As many as fit a register: channels of pixels, components of vectors, rows of small matrices.
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "shape", [(700, 3), (700, 4), (33, 8), (40, 5, 3), (500, 2, 2), (70, 3, 4)]
+)
+def test_few_are_picked_from_each_of_many_short_rows(shape, dtype):
+    draw = Draw(len(shape))
+    a = draw.values((*shape[:-1], shape[-1] + 3), dtype)
+    for view in (a[..., :-3], a[..., :-3].copy(), a[..., 1:-2], a[::2, ..., 3:], a[::-1, ..., 2:]):
+        for axis in range(1, view.ndim):
+            n = view.shape[axis]
+            at = (slice(None),) * axis
+            for picks in ([n - 1, 0], [-1, 0, 0, 1], list(range(n))[::-1], [1] * 9, [0]):
+                index, expected = ours(np.array(picks)), np.take(view, picks, axis)
+                same(xp.take(ours(view), index, axis=axis), expected)
+                same(ours(view)[(*at, index)], expected)
+            for wrong in (n, -n - 1):
+                with pytest.raises(IndexError):
+                    finished(xp.take(ours(view), ours(np.array([0, wrong])), axis=axis))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
 @pytest.mark.parametrize("picks", [3, 30, 200])
 def test_an_index_that_a_view_repeats(dtype, picks):

@@ -10,6 +10,8 @@ FEW = "few columns"
 CUBE = "cube"
 SHORT = "short dimensions"
 MIDDLE = "short middle"
+PIXELS = "pixels"
+SMALL = "small matrices"
 # Operation: its statement, the view that u is of x, what x is, and PyTorch's words.
 ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "copy of x.T": (
@@ -67,6 +69,30 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
         MIDDLE,
         torch("xp.index_select(x, 1, i)"),
     ),
+    "copy of x[..., ::-1]": (
+        "xp.asarray(u, copy=True)",
+        "x[..., ::-1]",
+        PIXELS,
+        {"NumPy": "u.copy()", "PyTorch u": "x"} | torch("xp.flip(x, (-1,))"),
+    ),
+    "copy of x[..., :2]": (
+        "xp.asarray(u, copy=True)",
+        "x[..., :2]",
+        PIXELS,
+        {"NumPy": "u.copy()"} | torch("u.contiguous()"),
+    ),
+    "take of channels": (
+        "xp.take(x, i, axis=2)",
+        "x",
+        PIXELS,
+        torch("xp.index_select(x, 2, i)"),
+    ),
+    "copy of x.mT": (
+        "xp.asarray(u, copy=True)",
+        "x.mT",
+        SMALL,
+        {"NumPy": "u.copy()"} | torch("u.contiguous()"),
+    ),
     "sort of one": ("xp.sort(u, axis=1)", "x[:, :1, :]", CUBE, torch("xp.sort(u, dim=1)[0]")),
 }
 
@@ -79,6 +105,8 @@ def cases(scale: Scale) -> Iterator[Case]:
         CUBE: [(64, 63, 62)],
         SHORT: [(2,) * 16],
         MIDDLE: [(n // 16, 2, 2), (n // 64, 4, 30)],
+        PIXELS: [(n // 512, 512, 3), (n // 512, 512, 4)],
+        SMALL: [(n // 8, 2, 2), (n // 16, 3, 3), (n // 16, 4, 4)],
     }
     for dtype in ("float64", "float32", "uint8"):
         for operation, (statement, view, what, spelled) in ROWS.items():
@@ -97,8 +125,9 @@ def cases(scale: Scale) -> Iterator[Case]:
                     operands["m"] = Operand(shape[::-1], "bool", "mask", high=0.5)
                 if "[:, i]" in operation:
                     operands["i"] = Operand((shape[0],), "int64", "below", high=shape[0])
-                if "take of two" in operation:
-                    operands["i"] = Operand((2,), "int64", "below", high=2)
+                if "take of" in operation:
+                    picks = 3 if what == PIXELS else 2
+                    operands["i"] = Operand((picks,), "int64", "below", high=picks)
                 yield Case(
                     "layouts",
                     operation,
@@ -107,5 +136,5 @@ def cases(scale: Scale) -> Iterator[Case]:
                     views=views,
                     spelled=spelled | turned if permuted else spelled,
                     rounding=4096 if "sum" in operation or "vecdot" in operation else 16,
-                    tier=FULL if dtype == "uint8" else USUAL,
+                    tier=FULL if dtype == "uint8" and what != PIXELS else USUAL,
                 )

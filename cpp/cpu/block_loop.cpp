@@ -4,6 +4,7 @@
 
 #include "items.hpp"
 #include "parallel.hpp"
+#include "short_rows.hpp"
 #include "tiles.hpp"
 
 namespace arrayx::cpu {
@@ -1771,6 +1772,11 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize, std::in
       kernels().stream(in + c * chunk, out + c * chunk, count, nullptr);
       kernels().stream_fence();
     });
+    return;
+  }
+  ShortRows short_rows;
+  if (find_short_rows(plan, itemsize, short_rows) &&
+      copy_short_rows(short_rows, in, out, itemsize)) {
     return;
   }
   if (fits_strips(plan, itemsize)) return Strips(plan, itemsize).copy(in, out);

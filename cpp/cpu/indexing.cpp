@@ -20,6 +20,7 @@
 #include "keys.hpp"
 #include "parallel.hpp"
 #include "prefetch.hpp"
+#include "short_rows.hpp"
 #include "unroll.hpp"
 
 namespace arrayx::cpu {
@@ -706,6 +707,33 @@ bool picks_runs_alike(const Plan& plan, i64 itemsize) {
          plan.size[last] * itemsize <= fetched_run;
 }
 
+// The short rows that are picked by few indices, the same ones in each of many rows: single items,
+// or runs as above; false where a row has too much. `offsets` becomes what they pick, and *wrong
+// whether one is out of bounds.
+template <class I>
+bool find_short_picks(const Plan& plan, const Operand& index, i64 n, i64 stride, int itemsize,
+                      ShortRows& found, bool* wrong) {
+  const int last = plan.ndim() - 1;
+  bool items = last > 0 && plan.stride[1][last] == 0 && plan.stride[2][last] == 1;
+  for (int d = 0; d < last; ++d) items &= plan.stride[0][d] == 0;
+  if (!items && !picks_runs_alike(plan, itemsize)) return false;
+  const int along = items ? last : last - 1;
+  const i64 picks = plan.size[along], run = items ? 1 : plan.size[last];
+  if (picks > most_short_row / itemsize / run || plan.stride[2][along] != run) return false;
+  i64 offsets[most_short_row];
+  const char* const from = index.data + plan.base[0] * i64(sizeof(I));
+  *wrong =
+      offsets_of_run<I>(from, plan.stride[0][along] * i64(sizeof(I)), offsets, picks, n, stride);
+  found.count = picks * run;
+  for (i64 k = 0; k < found.count; ++k) found.place[k] = offsets[k / run] + k % run;
+  found.rows.operands = 2;
+  for (int d = 0; d < along; ++d) {
+    found.rows.size.push_back(plan.size[d]);
+    for (int k = 0; k < 2; ++k) found.rows.stride[k].push_back(plan.stride[k + 1][d]);
+  }
+  return true;
+}
+
 // Picks them row by row, with nothing else to do for each, which takes a third to two thirds of the
 // time of a walk through all. asks: for what rows that follow pick, beyond a second cache.
 void gather_runs_alike(Plan plan, const i64* offsets, bool asks, const Operand& in,
@@ -973,6 +1001,17 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const i64 row_bytes = plan.size[last_dim] * item_bytes;
       const bool near = row_bytes >= line_bytes || reached_bytes <= most_reached;
       const bool runs_alike = picks_runs_alike(plan, item_bytes);
+      ShortRows short_rows;
+      bool wrong = false;
+      if (find_short_picks<I>(plan, index, n, stride, static_cast<int>(item_bytes), short_rows,
+                              &wrong)) {
+        failed = wrong;
+        if (failed ||
+            copy_short_rows(short_rows, in.data + plan.base[1] * item_bytes,
+                            out.data + plan.base[2] * item_bytes, static_cast<int>(item_bytes))) {
+          return;
+        }
+      }
       if (picks <= few_picks && in.layout->size >= few_of_slab && in.layout->size <= most_of_slab &&
           plan.ndim() > 1 && index.layout->is_contiguous()) {
         i64 offsets[few_picks];

@@ -32,6 +32,7 @@ namespace {
     level::fill_fft(table);          \
     level::fill_linalg(table);       \
     level::fill_indexing(table);     \
+    level::fill_short_rows(table);   \
     return table;                    \
   }()
 

@@ -91,6 +91,16 @@ using PicksKernel = void (*)(const PicksJob& job);
 // Of one group past the caches, rows of whole lines that follow each other from a line on. So many
 // rows further on are asked for.
 using StreamPicksKernel = void (*)(const PicksJob& job, std::int64_t ahead);
+// Rows of `out_row` bytes that follow each other: byte b of each is byte from[b], below `reach`, of
+// its row, which are `in_row` bytes apart.
+struct ShortRowsJob {
+  const char* in = nullptr;
+  std::int64_t in_row, reach;
+  char* out = nullptr;
+  std::int64_t out_row, rows = 0;
+  const std::uint8_t* from;
+};
+using ShortRowsKernel = void (*)(const ShortRowsJob& job);
 // The same of n items that lie backwards, the first one at `in`; so do those of `next`.
 using StreamBackwardsKernel = void (*)(const char* in, char* out, std::int64_t n, const char* next);
 // Columns of a matrix that is transposed: those of a strip, and where they begin.
@@ -262,6 +272,8 @@ struct KernelTable {
   StreamRunsKernel stream_runs = nullptr;
   PicksKernel picks = nullptr;
   StreamPicksKernel stream_picks = nullptr;
+  // Of rows as `job` has them, or null; `in`, `out` and `rows` are not looked at.
+  ShortRowsKernel (*short_rows)(const ShortRowsJob& job) = nullptr;
   StreamBackwardsKernel stream_backwards[5] = {};
   void (*stream_fence)() = nullptr;
   StreamTransposeKernel stream_transpose[5] = {};
@@ -311,6 +323,7 @@ const KernelTable& kernels();
   void fill_fft(KernelTable& table);          \
   void fill_linalg(KernelTable& table);       \
   void fill_indexing(KernelTable& table);     \
+  void fill_short_rows(KernelTable& table);   \
   }
 ARRAYX_DECLARE_LEVEL(baseline)
 ARRAYX_DECLARE_LEVEL(avx2)
