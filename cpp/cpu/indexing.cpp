@@ -708,15 +708,15 @@ bool picks_runs_alike(const Plan& plan, i64 itemsize) {
 }
 
 // The short rows that are picked by few indices, the same ones in each of many rows: single items,
-// or runs as above; false where a row has too much. `offsets` becomes what they pick, and *wrong
-// whether one is out of bounds.
+// or runs as above if `runs_alike`; false where a row has too much. *wrong: whether an index is out
+// of bounds.
 template <class I>
-bool find_short_picks(const Plan& plan, const Operand& index, i64 n, i64 stride, int itemsize,
-                      ShortRows& found, bool* wrong) {
+bool find_short_picks(const Plan& plan, bool runs_alike, const Operand& index, i64 n, i64 stride,
+                      int itemsize, ShortRows& found, bool* wrong) {
   const int last = plan.ndim() - 1;
   bool items = last > 0 && plan.stride[1][last] == 0 && plan.stride[2][last] == 1;
   for (int d = 0; d < last; ++d) items &= plan.stride[0][d] == 0;
-  if (!items && !picks_runs_alike(plan, itemsize)) return false;
+  if (!items && !runs_alike) return false;
   const int along = items ? last : last - 1;
   const i64 picks = plan.size[along], run = items ? 1 : plan.size[last];
   if (picks > most_short_row / itemsize / run || plan.stride[2][along] != run) return false;
@@ -1003,8 +1003,8 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
       const bool runs_alike = picks_runs_alike(plan, item_bytes);
       ShortRows short_rows;
       bool wrong = false;
-      if (find_short_picks<I>(plan, index, n, stride, static_cast<int>(item_bytes), short_rows,
-                              &wrong)) {
+      if (find_short_picks<I>(plan, runs_alike, index, n, stride, static_cast<int>(item_bytes),
+                              short_rows, &wrong)) {
         failed = wrong;
         if (failed ||
             copy_short_rows(short_rows, in.data + plan.base[1] * item_bytes,

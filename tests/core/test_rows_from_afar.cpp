@@ -1,5 +1,6 @@
 // Reductions of rows as processors read them from beyond the caches that read vectors in halves:
-// they give the bits that the same rows give within the caches.
+// they give the bits that the same rows give within the caches. So do sums of elements that lie
+// apart or backwards, which have kernels of their own.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
