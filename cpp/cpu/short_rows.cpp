@@ -22,7 +22,8 @@ bool find_short_rows(const Plan& plan, int itemsize, ShortRows& found) {
     }
     count *= plan.size[d];
   }
-  if (outer == 0 || outer == plan.ndim()) return false;
+  // What is repeated takes up to half as long again so.
+  if (outer == 0 || outer == plan.ndim() || plan.stride[0].back() == 0) return false;
   // Runs are as fast without shuffles where a register holds one.
   const bool runs = outer == plan.ndim() - 1 && plan.stride[0][outer] == 1;
   if (runs && 2 * plan.stride[0][outer - 1] > most) return false;
