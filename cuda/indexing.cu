@@ -2027,7 +2027,7 @@ bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, 
   const std::lock_guard lock(scatters());
   const u64 operation = next_operation();
   dispatch_item(itemsize(out.dtype), [&](auto item) {
-    using M = decltype(item);
+    using M = std::conditional_t<sizeof item == pack_bytes, uint4, decltype(item)>;
     std::optional<Scratch> moved;
     if (Some::move(sizeof(M))) moved.emplace(static_cast<std::size_t>(count) * sizeof(M));
     char* const moved_to = moved ? moved->as<char>() : nullptr;
@@ -2099,7 +2099,8 @@ bool put_in_buckets(const Operand& in, const Operand& index, std::int64_t n, std
                                                  static_cast<std::int64_t>(properties().l2_bytes));
   if (any_order || count < least || count > most_counted || n < mebi ||
       (n == mebi && count > mebi) || n > most_places || n > 64 * count ||
-      !is_aligned_to(out.data, itemsize(out.dtype))) {
+      !is_aligned_to(out.data, itemsize(out.dtype)) ||
+      !(in.host_scalar || is_aligned_to(in.data, itemsize(in.dtype)))) {
     return false;
   }
   return count <= mebi       ? put_in_buckets_of<12>(in, index, n, stride, out, met)
