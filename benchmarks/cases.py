@@ -137,6 +137,11 @@ def places(rng: np.random.Generator, operand: Operand) -> np.ndarray:
     return rng.choice(int(operand.high), operand.elements, replace=False)
 
 
+def places_in_order(rng: np.random.Generator, operand: Operand) -> np.ndarray:
+    """The same, the lowest first."""
+    return np.sort(places(rng, operand))
+
+
 def mask(rng: np.random.Generator, operand: Operand) -> np.ndarray:
     """Booleans of which the part `high` is true."""
     return rng.random(operand.elements, dtype=np.float32) < operand.high
@@ -151,7 +156,18 @@ def dominant(rng: np.random.Generator, operand: Operand) -> np.ndarray:
 
 VALUES: dict[str, Callable[[np.random.Generator, Operand], np.ndarray]] = {
     make.__name__: make
-    for make in (uniform, spread, few, ascending, below, either, places, mask, dominant)
+    for make in (
+        uniform,
+        spread,
+        few,
+        ascending,
+        below,
+        either,
+        places,
+        places_in_order,
+        mask,
+        dominant,
+    )
 }
 
 

@@ -163,15 +163,19 @@ struct ByIndex {
     return max(at, i64(0));
   }
 };
-// The last scatter that an index out of bounds keeps from writing anything. All threads read it, so
-// it must come from the L1 cache: an L2 cache gives one word to one warp after the other.
-__device__ u64 refused;
+// The last scatter that is not to go its way: twice its number where an index out of bounds keeps
+// it from writing anything, one more where its places are in order. All threads read it, so it must
+// come from the L1 cache: an L2 cache gives one word to one warp after the other.
+__device__ u64 settled;
+__device__ __forceinline__ bool is_settled(u64 operation) {
+  return settled / 2 == operation;
+}
 // … or the last one to have claimed it, counted from 1 above what was left there; or none, -1.
 struct ByClaim {
   u32 left;
   u64 operation;
 
-  __device__ __forceinline__ bool picks_nothing() const { return refused == operation; }
+  __device__ __forceinline__ bool picks_nothing() const { return is_settled(operation); }
   __device__ __forceinline__ i64 read(const char* p, DType /*dtype*/) const {
     return __ldcg(reinterpret_cast<const u32*>(p));
   }
@@ -825,6 +829,150 @@ struct Targets {
   }
 };
 
+// Indices that follow each other, of so many places.
+struct Indices {
+  const char* first;
+  DType dtype;
+  int bytes;  // of one
+  u32 count;
+  i64 n;
+
+  __device__ __forceinline__ i64 at(u32 i) const { return index_at(first + i64(i) * bytes, dtype); }
+  // -1 where it is out of bounds.
+  __device__ __forceinline__ i64 place(i64 index) const { return normalised(index, dtype, n); }
+};
+
+// Whether the places of a scatter are in order, none below the one before it: twice the operation,
+// and one more if they are. Of equal ones the last is the one that a higher place follows, so that
+// what is written can go there without claims.
+__device__ u64 order;
+
+// Whether a block is the last one of a launch to come here: of none where some never do.
+__device__ unsigned long long blocks_in_order;  // the operation, above how many have come
+constexpr int block_bits = 24;
+__device__ __forceinline__ bool is_last_in_order(u64 operation) {
+  const unsigned long long none = operation << block_bits;
+  atomicMax(&blocks_in_order, none);
+  return atomicAdd(&blocks_in_order, 1) + 1 == none + gridDim.x;
+}
+
+// Of all blocks of a launch, each of which has some places: whether all of them are in order. A
+// block whose own are not says so and goes on; others wait for each other. All get one answer,
+// which is no, too, where they do not run at the same time.
+__device__ __forceinline__ bool are_in_order(bool own, u64 operation) {
+  constexpr unsigned long long too_late = 1 << (block_bits - 1);
+  constexpr i64 patience = 1 << 17;  // in cycles
+  __shared__ bool answer;
+  volatile u64* const known = &order;
+  const u64 no = 2 * operation, yes = no + 1;
+  if (!own) {
+    if (threadIdx.x == 0) *known = no;
+    return false;
+  }
+  if (threadIdx.x == 0) {
+    if (is_last_in_order(operation)) *known = yes;
+    bool waits = true;
+    u64 now = *known;
+    for (const i64 begin = clock64(); now != no && now != yes; now = *known) {
+      if (!waits || clock64() - begin < patience) continue;
+      waits = false;
+      // No block finds itself the last one any more, unless one has.
+      const u64 come = atomicOr(&blocks_in_order, too_late);
+      if (come < (operation << block_bits) + gridDim.x) *known = no;
+    }
+    answer = now == yes;
+    if (answer) settled = yes;
+  }
+  __syncthreads();
+  return answer;
+}
+// The same of the places that a thread has of positions from `first` on, blockDim.x apart, where ~0
+// stands for none. `meet` tells all threads of the block whether all of them said yes.
+template <int own, class Meet>
+__device__ __forceinline__ bool are_in_order(const u32 (&place)[own], u32 first,
+                                             const Indices& indices, u64 operation, Meet&& meet) {
+  const bool is_last_lane = threadIdx.x % warp_size == warp_size - 1;
+  bool ascend = true;
+#pragma unroll
+  for (int e = 0; e < own; ++e) {
+    if (!ascend) break;  // the first places of a warp tell most often
+    const bool is_none = place[e] == ~u32{0} && first + e * blockDim.x < indices.count;
+    const u32 next = __shfl_down_sync(whole_warp, place[e], 1);
+    ascend = __all_sync(whole_warp, !is_none && (is_last_lane || place[e] <= next));
+  }
+  ascend = meet(ascend);
+  if (ascend) {
+    if (is_last_lane) {  // another warp has the next place
+#pragma unroll
+      for (int e = 0; e < own; ++e) {
+        const u32 i = first + e * blockDim.x + 1;
+        if (i < indices.count) ascend &= place[e] <= indices.place(indices.at(i));
+      }
+    }
+    ascend = __syncthreads_and(ascend);
+  }
+  return are_in_order(ascend, operation);
+}
+
+// Finds out the same for more blocks than run at a time. It ends soon where places are in no order.
+constexpr int looking_blocks = 4;  // of a multiprocessor
+__global__ void __launch_bounds__(block_threads, looking_blocks)
+    look_for_order(Indices indices, u64 operation) {
+  wait_for_earlier();
+  let_next_begin();
+  volatile u64* const known = &order;
+  const u64 no = 2 * operation;
+  const int lane = threadIdx.x % warp_size;
+  const u32 step = gridDim.x * (each * block_threads);
+  for (u32 begin = blockIdx.x * (each * block_threads); begin < indices.count; begin += step) {
+    i64 own[each], after[each] = {};
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      const u32 i = min(begin + e * block_threads + threadIdx.x, indices.count - 1);
+      own[e] = indices.at(i);
+      if (lane == warp_size - 1) after[e] = indices.at(min(i + 1, indices.count - 1));
+    }
+    bool are = threadIdx.x != 0 || *known != no;
+#pragma unroll
+    for (int e = 0; e < each; ++e) {
+      const i64 place = indices.place(own[e]);
+      i64 next = __shfl_down_sync(whole_warp, place, 1);
+      if (lane == warp_size - 1) next = indices.place(after[e]);
+      are &= place >= 0 && place <= next;
+    }
+    if (__syncthreads_and(are)) continue;
+    if (threadIdx.x == 0) *known = no;
+    return;
+  }
+  if (threadIdx.x == 0 && is_last_in_order(operation)) settled = no + 1;
+}
+
+// Writes what goes to places that are in order, some packs each.
+template <class M>
+__device__ __forceinline__ void write_in_order(const Indices& indices, const M* in, char* out,
+                                               i64 stride, const Divisor& packs) {
+  constexpr int loads = 2;
+  const u32 count = indices.count * packs.divisor, step = gridDim.x * (loads * blockDim.x);
+  for (u32 begin = blockIdx.x * (loads * blockDim.x) + threadIdx.x; begin < count; begin += step) {
+    i64 at[loads], after[loads];
+    M x[loads];
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 pack = min(begin + l * blockDim.x, count - 1), i = packs.divide(pack);
+      at[l] = indices.at(i);
+      after[l] = indices.at(min(i + 1, indices.count - 1));
+      x[l] = in[pack];
+    }
+#pragma unroll
+    for (int l = 0; l < loads; ++l) {
+      const u32 pack = begin + l * blockDim.x, i = packs.divide(pack);
+      const i64 place = indices.place(at[l]);
+      if (pack >= count || (i + 1 < indices.count && place == indices.place(after[l]))) continue;
+      store_spread<M>(out + place * stride + (pack - i * packs.divisor) * sizeof(M), x[l]);
+    }
+  }
+}
+
 // Indices, and as an operand the position of each.
 struct Indexed {
   explicit Indexed(const Operand& index)
@@ -858,7 +1006,7 @@ struct Indexed {
 __device__ __forceinline__ void refuse(const Targets& targets, i64 position, u64 operation,
                                        u32* met) {
   if (targets.n != 0) note_bad(targets.at(position), targets.dtype, targets.n, operation, met);
-  refused = operation;
+  settled = 2 * operation;
 }
 // Looks for such targets, …
 __global__ void __launch_bounds__(block_threads)
@@ -929,7 +1077,7 @@ __global__ void __launch_bounds__(block_threads)
     scatter_items(const __grid_constant__ Loop loop, Targets targets, i64 bytes, u64 operation,
                   Owners owners) {
   wait_for_earlier();
-  if (refused == operation) return;
+  if (is_settled(operation)) return;
   const bool one_value = loop.access[1] == Access::value;
   over_elements(loop, [&](u32 begin) {
     const Places<3> place(loop, begin);
@@ -963,7 +1111,7 @@ __global__ void __launch_bounds__(block_threads)
     scatter_rows(const __grid_constant__ Loop loop, Targets targets, i64 bytes, u64 operation,
                  Owners owners, Divisor pieces, int width_log2) {
   wait_for_earlier();
-  if (refused == operation) return;
+  if (is_settled(operation)) return;
   const bool one_value = loop.access[1] == Access::value;
   over_rows<M, Rows>(loop, pieces, width_log2, [&](const RowPieces<M, Rows>& piece) {
     i64 index[Rows];
@@ -1044,14 +1192,14 @@ __global__ void __launch_bounds__(block_threads, joint_blocks)
     const i64 index = index_of(place.offset[0][0]);
     if (index < 0) {
       note_bad(loop.data[0] + place.offset[0][0], loop.dtype[0], n, operation, met);
-      refused = operation;
+      settled = 2 * operation;
     }
     if (owners.kind == Owners::Slots::none) continue;
     owners.claim(owners.place_of(index), reinterpret_cast<i64>(loop.data[1]) + place.offset[0][1],
                  index >= 0);
   }
   gridDim.x == 1 ? __syncthreads() : cooperative_groups::this_grid().sync();
-  if (refused == operation) return;
+  if (is_settled(operation)) return;
   over_elements<1>(loop, [&](u32 i) {
     const Places<4, 1> place(loop, i);
     const i64 index = index_of(place.offset[0][0]);
@@ -1150,7 +1298,7 @@ __global__ void __launch_bounds__(block_threads)
     if (is) raise_to(slot, mine);
   }
   if (all) return;
-  refused = operation;
+  settled = 2 * operation;
   for (int e = 0; e < each; ++e) {
     const u32 position = first + e * block_threads;
     if (position >= count || static_cast<u64>(at[e]) < n) continue;
@@ -1183,7 +1331,7 @@ __global__ void __launch_bounds__(often_threads)
       if (at[e] < 0 && dtype == DType::int64) at[e] += n;
       const bool is = static_cast<u64>(at[e]) < n;
       if (!is) {
-        refused = operation;
+        settled = 2 * operation;
         note_bad(reinterpret_cast<const char*>(index + position(e)), dtype, n, operation, met);
       }
       // Of threads that mean the first one's place the last one is enough.
@@ -1206,7 +1354,7 @@ __global__ void __launch_bounds__(block_threads)
     write_claimed(PlaceClaims<M, Values> claims, u32 n, const M* in, char* out, i64 stride,
                   u64 operation) {
   wait_for_earlier();
-  const u64 none_by = refused;
+  const u64 none_by = settled;
   const u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x;
   typename PlaceClaims<M, Values>::Slot last[each];
   M x[each];
@@ -1215,7 +1363,7 @@ __global__ void __launch_bounds__(block_threads)
     const u32 place = begin + e * block_threads;
     last[e] = place < n ? __ldcg(claims.slots + place) : claims.left;
   }
-  if (none_by == operation) return;
+  if (none_by / 2 == operation) return;
 #pragma unroll
   for (int e = 0; e < each; ++e) {
     if (last[e] > claims.left) x[e] = claims.written(last[e], in);
@@ -1282,7 +1430,7 @@ __global__ void __launch_bounds__(block_threads)
       at[e] = normalised(at[e], loop.dtype[0], n);
       if (at[e] < 0) {
         note_bad(loop.data[0] + place.offset[e][0], loop.dtype[0], n, operation, met);
-        refused = operation;
+        settled = 2 * operation;
       }
       if (!place.exists[e]) continue;
       const i64 position = reinterpret_cast<i64>(loop.data[1]) + place.offset[e][1];
@@ -1296,7 +1444,7 @@ template <class M>
 __global__ void __launch_bounds__(block_threads)
     put_last(const u32* places, const u32* positions, u32 count, const M* in, char* out, i64 stride,
              u64 operation) {
-  if (refused == operation) return;
+  if (is_settled(operation)) return;
   const u32 step = gridDim.x * (block_threads * each);
   for (u32 begin = blockIdx.x * (block_threads * each) + threadIdx.x; begin < count;
        begin += step) {
@@ -1333,6 +1481,9 @@ struct Buckets {
   static constexpr u32 run = 1u << run_bits, tile = 1u << tile_bits;
   static constexpr u32 shift = 37;  // from turn to turn
   static constexpr int fill_threads = TileBits == 14 ? 1024 : 512;
+  static constexpr int fill_blocks = resident_blocks_of(fill_threads, TileBits == 11   ? 4
+                                                                      : TileBits == 14 ? 1
+                                                                                       : 2);
 
   int bits = 0;
   u32 places = 0;  // of a bucket, whole runs
@@ -1403,14 +1554,20 @@ __device__ __forceinline__ u32 count_bucket(u32* counts, u32 bucket, int lane) {
 
 // Brings a tile of positions into the order of their buckets, each of which begins where `starts`
 // says. An item is the place within its bucket and the position within its tile. Beside it goes
-// what is written. Indices out of bounds are noted where there is memory for `met`.
+// what is written. Indices out of bounds are noted where there is memory for `met`. Nothing of that
+// is done where all places are in order, which blocks ask each other unless it was looked for.
 template <class Buckets>
-__global__ void __launch_bounds__(Buckets::fill_threads)
-    fill_buckets(const char* index, DType dtype, int index_bytes, u32 count, i64 n, Buckets buckets,
-                 const char* in, int item_bytes, u32* items, char* moved, u16* starts,
-                 u64 operation, u32* met) {
+__global__ void __launch_bounds__(Buckets::fill_threads, Buckets::fill_blocks)
+    fill_buckets(Indices indices, Buckets buckets, const char* in, int item_bytes, u32* items,
+                 char* moved, u16* starts, u64 operation, u32* met, bool is_looked_for) {
   wait_for_earlier();
   let_next_begin();  // what writes clears its slots meanwhile
+  if (is_looked_for && is_settled(operation)) return;
+  const char* const index = indices.first;
+  const DType dtype = indices.dtype;
+  const int index_bytes = indices.bytes;
+  const u32 count = indices.count;
+  const i64 n = indices.n;
   constexpr int threads = Buckets::fill_threads, warps = threads / warp_size;
   constexpr int own = int(Buckets::tile) / threads, loads = own < 8 ? own : 8;
   constexpr u32 nowhere = ~u32{0};
@@ -1447,20 +1604,24 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
       at[l] = normalised(at[l], dtype, n);
       if (at[l] < 0 && i < count) {
         if (met) note_bad(index + i64(i) * index_bytes, dtype, n, operation, met);
-        refused = operation;
+        settled = 2 * operation;
       }
       place[begin + l] = at[l] < 0 || i >= count ? nowhere : static_cast<u32>(at[l]);
     }
   }
-  const auto count_all = [&] {
+  const auto count_all = [&](bool vote) {
 #pragma unroll
     for (int e = 0; e < own; ++e) {
       before[e] =
           count_bucket(counts, place[e] == nowhere ? nowhere : buckets.bucket(place[e]), lane);
     }
-    __syncthreads();
+    return __syncthreads_and(vote);
   };
-  count_all();
+  if (is_looked_for) {
+    count_all(true);
+  } else if (are_in_order(place, first + threadIdx.x, indices, operation, count_all)) {
+    return;
+  }
   const u32 each_has = (buckets.count() - 1) / threads + 1;
   const u32 has = threadIdx.x < buckets.count() ? each_has : 0;
   u32* const mine = counts + threadIdx.x * each_has;
@@ -1477,7 +1638,7 @@ __global__ void __launch_bounds__(Buckets::fill_threads)
         return static_cast<u32>(normalised(index_at(p, dtype), dtype, n));
       });
       clear_counts();
-      count_all();
+      count_all(true);
     }
   }
   u32 sum = 0;
@@ -1620,7 +1781,7 @@ __global__ void __launch_bounds__(write_threads,
                                   resident_blocks_of(write_threads,
                                                      Buckets::hold(sizeof(M)) ? 3 : 4))
     write_buckets(const u32* items, const M* from, const u16* starts, u32 tiles, Buckets buckets,
-                  char* out, i64 stride, u64 operation) {
+                  Indices indices, const M* in, char* out, i64 stride, u64 operation) {
   constexpr int threads = write_threads, loads = write_loads;
   constexpr u32 found = 1u << 31;
   extern __shared__ __align__(16) unsigned char shared[];
@@ -1631,7 +1792,10 @@ __global__ void __launch_bounds__(write_threads,
     reinterpret_cast<uint4*>(last)[i] = {};
   }
   wait_for_earlier();
-  if (refused == operation) return;
+  if (is_settled(operation)) {
+    if (settled % 2 == 1) write_in_order(indices, in, out, stride, Divisor());
+    return;
+  }
   BucketItems<Buckets> all(items, starts, tiles, bucket, buckets);
   for (int turn = 0; turn < 2; ++turn) {
     all.over([&](const u32(&item)[loads], const u32(&at)[loads]) {
@@ -1689,7 +1853,7 @@ constexpr u32 few_slots = write_loads * write_threads;
 template <class M, class Buckets>
 __global__ void __launch_bounds__(write_threads, resident_blocks_of(write_threads, 3))
     write_few(const u32* items, const M* from, const u16* starts, u32 tiles, Buckets buckets,
-              char* out, i64 stride, Divisor packs, u64 operation) {
+              Indices indices, char* out, i64 stride, Divisor packs, u64 operation) {
   constexpr int threads = write_threads, loads = write_loads;
   constexpr int stores = 4, warps = threads / warp_size;
   constexpr u32 slots = few_slots;
@@ -1706,7 +1870,10 @@ __global__ void __launch_bounds__(write_threads, resident_blocks_of(write_thread
   };
   clear(words, count * sizeof(uint2) + slots * sizeof(u32));
   wait_for_earlier();
-  if (refused == operation) return;
+  if (is_settled(operation)) {
+    if (settled % 2 == 1) write_in_order(indices, from, out, stride, packs);
+    return;
+  }
   BucketItems<Buckets> all(items, starts, tiles, blockIdx.x, buckets);
   bool is_ranked = false;
   u32 total = 0;
@@ -1773,7 +1940,7 @@ __global__ void __launch_bounds__(write_threads, resident_blocks_of(write_thread
   }
 }
 
-// A scatter's kernels follow each other, so that what one says is refused the next does not write.
+// A scatter's kernels follow each other, so that the next knows what one has settled.
 std::mutex& scatters() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -1961,24 +2128,29 @@ class InBuckets {
 
   InBuckets(const Operand& index, std::int64_t n, const Some& buckets)
       : places_(in_one_piece(index, packed_)),
-        n_(n),
+        indices{places_.data, places_.dtype, itemsize(places_.dtype),
+                static_cast<u32>(index.layout->size), n},
         buckets_(buckets),
-        count_(static_cast<u32>(index.layout->size)),
-        tiles_((count_ - 1 >> Some::tile_bits) + 1),
-        items_(count_ * sizeof(u32)),
+        tiles_((indices.count - 1 >> Some::tile_bits) + 1),
+        items_(indices.count * sizeof(u32)),
         starts_(tiles_ * (buckets.count() + std::size_t{1}) * sizeof(u16)) {}
 
   // Items of `values` go along where there is memory for that.
   void fill(const char* values, int item_bytes, char* moved, u64 operation, u32* met) {
     const std::size_t bytes = shared_bytes(buckets_);
     const auto kernel = reinterpret_cast<const void*>(&fill_buckets<Some>);
-    const char* index = places_.data;
-    DType dtype = places_.dtype;
-    int index_bytes = itemsize(dtype);
+    allow_shared_bytes(kernel, bytes, "scatter");
+    bool is_looked_for = tiles_ > blocks_at_once(kernel, Some::fill_threads, bytes, "scatter");
+    if (is_looked_for) {
+      void* looking[] = {&indices, &operation};
+      launch(reinterpret_cast<const void*>(&look_for_order),
+             static_cast<unsigned>(properties().multiprocessors * looking_blocks), looking, 0,
+             "scatter");
+    }
     u32* items = items_.template as<u32>();
     u16* starts = starts_.template as<u16>();
-    void* arguments[] = {&index,      &dtype, &index_bytes, &count_, &n_,        &buckets_, &values,
-                         &item_bytes, &items, &moved,       &starts, &operation, &met};
+    void* arguments[] = {&indices, &buckets_, &values,    &item_bytes, &items,
+                         &moved,   &starts,   &operation, &met,        &is_looked_for};
     launch(kernel, tiles_, arguments, bytes, "scatter", Some::fill_threads);
   }
   // By a kernel of a block for each bucket, which takes other arguments behind its items.
@@ -1997,9 +2169,13 @@ class InBuckets {
 
   Array packed_;
   Operand places_;
-  i64 n_;
+
+ public:
+  Indices indices;
+
+ private:
   Some buckets_;
-  u32 count_, tiles_;
+  u32 tiles_;
   Scratch items_, starts_;
 };
 
@@ -2033,7 +2209,8 @@ bool put_in_buckets_of(const Operand& in, const Operand& index, std::int64_t n, 
     char* const moved_to = moved ? moved->as<char>() : nullptr;
     places.fill(from, sizeof(M), moved_to, operation, met);
     places.write(reinterpret_cast<const void*>(&write_buckets<M, Some>), write_bytes,
-                 moved ? moved_to : from, out.data, stride * std::int64_t{sizeof(M)}, operation);
+                 moved ? moved_to : from, places.indices, from, out.data,
+                 stride * std::int64_t{sizeof(M)}, operation);
   });
   return true;
 }
@@ -2062,8 +2239,9 @@ bool put_few_of(const Operand& in, const Operand& index, std::int64_t n, std::in
   places.fill(from, pack, nullptr, operation, met);
   dispatch_item(pack, [&](auto item) {
     using M = std::conditional_t<sizeof item == pack_bytes, uint4, decltype(item)>;
-    places.write(reinterpret_cast<const void*>(&write_few<M, Some>), write_bytes, from, out.data,
-                 bytes, Divisor(static_cast<u32>(row_bytes / i64{sizeof(M)})), operation);
+    places.write(reinterpret_cast<const void*>(&write_few<M, Some>), write_bytes, from,
+                 places.indices, out.data, bytes,
+                 Divisor(static_cast<u32>(row_bytes / i64{sizeof(M)})), operation);
   });
   return true;
 }

@@ -170,6 +170,53 @@ def test_places_of_a_cluster(places, count, dtype, width):
     same(x, expected_of(a, index, value))
 
 
+# On a GPU blocks that have some of the places each find out whether all are in order: those of a
+# warp first, then those that other warps have next.
+ORDERS = {
+    "in order": lambda i: i,
+    "none twice": lambda i: i[np.diff(i, prepend=-1) > 0],
+    "from the end": lambda i: i - i[-1] - 1,
+    "two runs": lambda i: np.roll(i, len(i) // 2),
+    "the last one elsewhere": lambda i: np.append(i[:-1], i[0]),
+    "two neighbours exchanged": lambda i: exchanged(i, len(i) // 2 + 5),
+    "again from a warp on": lambda i: np.tile(i[: len(i) // 64 * 32], 2),
+    "again from a block on": lambda i: np.tile(i[: len(i) >> 15 << 14], 2),
+}
+
+
+def exchanged(index, k):
+    """index with its item k and the last one below it exchanged."""
+    below = np.flatnonzero(index[:k] < index[k])[-1]
+    index[[below, k]] = index[[k, below]]
+    return index
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "places, count, dtype, columns",
+    [
+        (4_800_007, 600_000, "float64", 1),
+        (1_300_003, 600_000, "float32", 3),
+        (9_000_011, 1_100_000, "int8", 1),
+        (3_300_003, 1_200_000, "complex128", 1),
+        (5_000_011, 2_400_000, "float32", 1),
+    ],
+)
+def test_places_in_order(places, count, dtype, columns, order):
+    rng = np.random.default_rng(count)
+    index = ORDERS[order](np.sort(rng.integers(0, places, count)))
+    count = len(index)
+    a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
+    expected = expected_of(a, index, value)
+    x = ours(a)
+    x[ours(index), ...] = ours(value)
+    same(x, expected)
+    index[-1] = places
+    with pytest.raises(IndexError, match=f"index {places} is out of bounds"):
+        finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
+    same(x, expected)
+
+
 def test_indices_whose_last_dimension_is_one():
     rng = np.random.default_rng(4)
     a, value = rows(rng, 5, 4, "int16"), rows(rng, 4, 4, "int16")

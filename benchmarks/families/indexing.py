@@ -280,6 +280,19 @@ def assignments(scale: Scale) -> Iterator[Case]:
                 changes="x",
                 tier=FULL,
             )
+        for count, n in ((scale.medium, 4 * scale.medium), (scale.large // 4, scale.large)):
+            yield Case(
+                "indexing",
+                "x[i] = v, in order",
+                "x[i] = v",
+                {
+                    "x": Operand((n,), dtype),
+                    "i": Operand((count,), "int64", "places_in_order", high=n),
+                    "v": Operand((count,), dtype, high=1.6),
+                },
+                changes="x",
+                tier=FULL,
+            )
         for n in (4 * scale.medium, 16 * scale.medium):
             yield Case(
                 "indexing",

@@ -521,11 +521,15 @@ void check_assignments(int rounds) {
     cases.push_back({DType::float32, mebi - 5, 3 * mebi, order});
     cases.push_back({DType::int8, mebi, 2 * mebi, order});
     cases.push_back({DType::float64, mebi / 2, mebi, order});
+    cases.push_back({DType::float64, mebi / 2 + 77, 6 * mebi, order});
   }
   if (rounds > 0) {
     // So many that slots have no room for the positions of one more.
     for (int i = 0; i < 6; ++i) cases.push_back({DType::uint8, mebi, mebi});
     cases.push_back({DType::float64, 4 * mebi + 3, 9 * mebi});
+    cases.push_back({DType::float32, 4 * mebi + 3, 9 * mebi, Order::ascending});
+    cases.push_back({DType::complex128, mebi + 12345, 3 * mebi, Order::ascending});
+    cases.push_back({DType::int16, mebi, 32 * mebi, Order::ascending});
     cases.push_back({DType::int8, 4 * mebi + 3, mebi + 1});
     cases.push_back({DType::int8, 9 * mebi, 2 * mebi});
     cases.push_back({DType::float64, mebi / 2, 32 * mebi});
