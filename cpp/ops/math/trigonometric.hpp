@@ -282,7 +282,7 @@ ARRAYX_HD ReducedAngle<V> reduce_small_short(V x) {
           bit_cast<I>(shifted)};
 }
 
-// tan(hi + lo), or -1 / tan(hi + lo) in the odd quadrants.
+// tan(hi + lo), or -1 / tan(hi + lo) in the odd quadrants: of float64.
 template <class V>
 ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   const DoubleWord<V> exact_square = two_square(r.hi);
@@ -291,36 +291,39 @@ ARRAYX_HD V tan_reduced(ReducedAngle<V> r) {
   // lacks; 0.6 is the slope of tan r / r in it where that counts.
   const V below = mul_add(r.lo * constant<V>(1.6), square, r.lo);
   const V low = mul_add(r.hi * constant<V>(0.6), exact_square.lo, below);
-  DoubleWord<V> t;
-  if constexpr (same_type_v<scalar_t<V>, f32>) {
-    t = fast_two_sum(r.hi, mul_add(cube, tan_series(square), low));
-  } else {
-    // tan r = r + r^3 / 3 + r^5 series; a float64 rounds more often.
-    const V series =
-        estrin(square, {0x1.1111111111097p-3, 0x1.ba1ba1ba29f9ep-5, 0x1.664f487d6f03fp-6,
-                        0x1.226e366643a8p-7, 0x1.d6d393851ae61p-9, 0x1.7da807eba593dp-10,
-                        0x1.351adf76025bep-11, 0x1.f9eddc891a33cp-13, 0x1.792f8d693eba3p-14,
-                        0x1.d349ec9de8bd9p-15, -0x1.7718a5d9e3c0dp-17, 0x1.3397ab2942866p-15,
-                        -0x1.34a79e40be6b3p-16, 0x1.1d50c19fb151p-17});
-    const DoubleWord<V> third = two_prod(cube, constant<V>(1. / 3));
-    const DoubleWord<V> sum = fast_two_sum(r.hi, third.hi);
-    t = fast_two_sum(sum.hi, sum.lo + (third.lo + mul_add(cube * square, series, low)));
-  }
-  V negative;  // -1 / t
-  if constexpr (same_type_v<scalar_t<V>, f32> && has_fma) {
-    const V inverse = near_inverse(t.hi);
-    const V excess = mul_add(inverse, t.lo, mul_add(inverse, t.hi, constant<V>(-1)));
-    negative = mul_add(inverse, excess, -inverse);
-  } else {
-    const V q = constant<V>(-1) / t.hi;
-    negative = mul_add(q, mul_add(q, t.lo, exact_rest(constant<V>(1), -q, t.hi)), q);
-  }
+  // tan r = r + r^3 / 3 + r^5 series.
+  const V series =
+      estrin(square, {0x1.1111111111097p-3, 0x1.ba1ba1ba29f9ep-5, 0x1.664f487d6f03fp-6,
+                      0x1.226e366643a8p-7, 0x1.d6d393851ae61p-9, 0x1.7da807eba593dp-10,
+                      0x1.351adf76025bep-11, 0x1.f9eddc891a33cp-13, 0x1.792f8d693eba3p-14,
+                      0x1.d349ec9de8bd9p-15, -0x1.7718a5d9e3c0dp-17, 0x1.3397ab2942866p-15,
+                      -0x1.34a79e40be6b3p-16, 0x1.1d50c19fb151p-17});
+  const DoubleWord<V> third = two_prod(cube, constant<V>(1. / 3));
+  const DoubleWord<V> sum = fast_two_sum(r.hi, third.hi);
+  const DoubleWord<V> t =
+      fast_two_sum(sum.hi, sum.lo + (third.lo + mul_add(cube * square, series, low)));
+  const V q = constant<V>(-1) / t.hi;
+  const V negative = mul_add(q, mul_add(q, t.lo, exact_rest(constant<V>(1), -q, t.hi)), q);
   return select(is_odd<V>(r.quadrant), negative, with_sign(t.hi, r.hi));
 }
 
 // Numbers as sin to cos at the multiples of pi/16 up to 15, all but exactly. The first is -0, whose
 // sum with a zero of either sign is that zero.
-struct TanTable {
+template <class T>
+struct TanTable;
+template <>
+struct TanTable<f32> {
+  f32 n[16] = {-0.0f, 0x1.294ddap-2, 0x1.945d54p-1, 0x1.c5d6acp-1,
+               0x1p0, 0x1.539bd4p0,  0x1.e81c78p0,  0x1.75a984p0,
+               0x1p0, 0x1.75a984p0,  0x1.e81c78p0,  0x1.539bd4p0,
+               0x1p0, 0x1.c5d6acp-1, 0x1.945d54p-1, 0x1.294ddap-2};
+  f32 d[16] = {0x1p0,  0x1.75a984p0,   0x1.e81c78p0,   0x1.539bd4p0,
+               0x1p0,  0x1.c5d6acp-1,  0x1.945d54p-1,  0x1.294ddap-2,
+               0,      -0x1.294ddap-2, -0x1.945d54p-1, -0x1.c5d6acp-1,
+               -0x1p0, -0x1.539bd4p0,  -0x1.e81c78p0,  -0x1.75a984p0};
+};
+template <>
+struct TanTable<f64> {
   f64 n[16] = {-0.0,  0x1.8f8b83c69de09p-3, 0x1.87de2a6af03c3p-2, 0x1.1c73b39af0ae9p-1,
                0x1p0, 0x1.a9b66290f8915p-1, 0x1.d906bcf336201p-1, 0x1.f6297cff7c27dp-1,
                0x1p0, 0x1.f6297cff7c27dp-1, 0x1.d906bcf336201p-1, 0x1.a9b66290f8915p-1,
@@ -331,25 +334,34 @@ struct TanTable {
                -0x1p0, -0x1.a9b66290f9447p-1, -0x1.d906bcf32fa5ep-1, -0x1.f6297cff7a31p-1};
 };
 
-// tan x of float64 for |x| <= reduction_limit where there is a fused multiply-add: the quotient of
-// n + d t and d - n t, with the tangent t of the rest. A float32 gains nothing by it. A zero keeps
-// its sign: the excess of its quotient is +0, which is subtracted.
+// tan x for |x| <= reduction_limit where there is a fused multiply-add: the quotient of n + d t and
+// d - n t, with the tangent t of the rest. A zero keeps its sign: what is subtracted from it, the
+// surplus of its sum and the excess of its quotient, is +0.
 template <class V>
 ARRAYX_HD V tan_by_parts(V x) {
-  static constexpr TanTable table{};
+  constexpr bool is_short = same_type_v<scalar_t<V>, f32>;
+  static constexpr TanTable<scalar_t<V>> table{};
   const ReducedAngle<V> r = reduce_small<8>(x);
   const V square = r.hi * r.hi;
-  const V series = horner(square, {0x1.55555555555dcp-2, 0x1.11111110b0908p-3, 0x1.ba1ba489c3053p-5,
-                                   0x1.664ab64023cf8p-6, 0x1.25cce70fce7b8p-7});
+  V series;  // (tan r - r) / r^3
+  if constexpr (is_short) {
+    series = horner(square, {0x1.55552b1cce4e4p-2, 0x1.1222b758e9774p-3});
+  } else {
+    series = horner(square, {0x1.55555555555dcp-2, 0x1.11111110b0908p-3, 0x1.ba1ba489c3053p-5,
+                             0x1.664ab64023cf8p-6, 0x1.25cce70fce7b8p-7});
+  }
   const V tail = mul_add(r.hi * square, series, r.lo);
   const V n = lookup(table.n, r.quadrant), d = lookup(table.d, r.quadrant);
-  DoubleWord<V> sum = add_product(n, d, r.hi), difference = subtract_product(d, n, r.hi);
-  sum.lo = mul_add(d, tail, sum.lo);
+  const V sum = mul_add(d, r.hi, n);
+  const V surplus = neg_mul_add(d, tail, neg_mul_add(d, r.hi, sum - n));
+  DoubleWord<V> difference = subtract_product(d, n, r.hi);
   difference.lo = neg_mul_add(n, tail, difference.lo);
-  const V inverse = constant<V>(1) / neg_mul_add(n, tail, difference.hi);
-  const V quotient = sum.hi * inverse;
+  // What inverse and quotient lack counts by its square.
+  const V divisor = difference.hi + difference.lo;
+  const V inverse = is_short ? near_inverse(divisor) : constant<V>(1) / divisor;
+  const V quotient = (sum - surplus) * inverse;
   const V excess =
-      mul_add(quotient, difference.hi, -sum.hi) + mul_add(quotient, difference.lo, -sum.lo);
+      mul_add(quotient, difference.hi, -sum) + mul_add(quotient, difference.lo, surplus);
   return neg_mul_add(excess, inverse, quotient);
 }
 
@@ -630,9 +642,9 @@ ARRAYX_HD_NOINLINE V with_large_widened(V x, V result) {
 
 template <Trig Function, class V>
 ARRAYX_HD V trig_small(V x) {
-  if constexpr (Function == Trig::tan && has_fma && same_type_v<scalar_t<V>, f64>) {
+  if constexpr (has_fma && Function == Trig::tan) {
     return tan_by_parts(x);
-  } else if constexpr (has_fma && Function != Trig::tan) {
+  } else if constexpr (has_fma) {
     return sin_or_cos_by_parts<Function>(x);
   } else {
     return trig_reduced<Function>(reduce_small(x));
