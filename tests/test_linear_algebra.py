@@ -538,18 +538,31 @@ def test_products_of_tiles(m, k, n, dtype):
 @pytest.mark.cpu
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64", "complex64", "complex128"])
 def test_products_of_tiles_have_the_same_bits_on_any_number_of_threads(dtype):
+    """And where the left matrix is transposed; those of long rows are added up in pieces."""
     threadpoolctl = pytest.importorskip("threadpoolctl")
     if _core.report()["isa"] == "baseline" and dtype != "int16":
         pytest.skip("with narrow vectors they are OpenBLAS's")
-    for m, k, n in [(300, 300, 300), (17, 700, 900), (1100, 270, 40), (333, 64, 2000)]:
-        x, y = xp.asarray(random((m, k), dtype, 1)), xp.asarray(random((k, n), dtype, 2))
+    for m, k, n in [
+        (300, 300, 300), (17, 700, 900), (1100, 270, 40), (333, 64, 2000), (70, 9001, 33),
+        (12, 140_000, 5),
+    ]:  # fmt: skip
+        a = random((m, k), dtype, 1)
+        x, y = xp.asarray(a), xp.asarray(random((k, n), dtype, 2))
+        turned = xp.asarray(np.ascontiguousarray(a.T)).T
+        gapped = xp.asarray(np.repeat(a.T, 2, axis=1)).T[::2]
         results = []
         for threads in (1, 2, 3, 4):
             with threadpoolctl.threadpool_limits(threads):
-                results.append((x @ y, x @ x.T))
-        for product, square in results[1:]:
-            assert xp.all(product == results[0][0])
-            assert xp.all(square == results[0][1])
+                results.append((x @ y, turned @ y, gapped @ y, x @ x.T))
+        for *products, square in results:
+            for product in products:
+                assert xp.all(product == results[0][0])
+            assert xp.all(square == results[0][-1])
+        if m * n < 10_000 and dtype != "int16":
+            wide = "clongdouble" if "complex" in dtype else "longdouble"
+            exact = a.astype(wide) @ np.asarray(y).astype(wide)
+            bound = 8 * np.sqrt(k) * np.finfo(dtype).eps
+            assert np.max(np.abs(np.asarray(results[0][0]) - exact)) <= bound * np.abs(a).max() ** 2
 
 
 @pytest.mark.parametrize("dtype", NUMERIC)

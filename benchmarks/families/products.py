@@ -28,6 +28,8 @@ SKINNY = (
     (100000, 8, 8),
     (8, 100000, 8),
 )
+# Observations and what is known of each: products of the transposed matrix.
+TALL = ((20000, 100), (100000, 20), (4096, 500))
 BATCHES = ((10000, 2), (10000, 3), (1000, 4), (1000, 8), (1000, 16), (256, 32), (100, 64))
 
 
@@ -69,6 +71,10 @@ def cases(scale: Scale) -> Iterator[Case]:
             rows, inner, columns = (min(k, scale.large) for k in shape)
             if max(rows * inner, inner * columns, rows * columns) <= scale.large:
                 yield product("skinny", (rows, inner), (inner, columns), dtype)
+        for rows, columns in TALL:
+            shape = (min(rows, scale.large // columns), columns)
+            for statement in ("x.mT @ x", "x.mT @ y"):
+                yield product(f"tall, {statement}", shape, shape, dtype, statement)
         n = min(1024, limit)
         for statement in ("x.T @ y", "x @ y.T", "x.T @ y.T", "x @ x.T", "x.mT @ x"):
             tier = QUICK if statement == "x @ y.T" else USUAL

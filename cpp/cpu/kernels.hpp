@@ -191,7 +191,8 @@ using PartitionKernel = std::int64_t (*)(const void* in, void* less, void* other
 // c[m][n] = a[m][k] @ b[k][n], or added to what c holds, for `count` products one after the other.
 // Rows of c are contiguous, those of b too where there is no `copy` of items of its dtype. Strides
 // are in items, from row to row, from column to column, and from one product to the next. Distant
-// operands are those that are read from beyond an L2.
+// operands are those that are read from beyond an L2; what the next job reads of them, so many
+// bytes on end, may be asked for on the way.
 struct MatmulJob {
   const void* a;
   std::int64_t a_row, a_column, a_next;
@@ -202,6 +203,8 @@ struct MatmulJob {
   std::int64_t c_row, c_next;
   std::int64_t m, n, k, count;
   bool add, distant;
+  const char *next_a = nullptr, *next_b = nullptr;
+  std::int64_t next_a_bytes = 0, next_b_bytes = 0;
 };
 using MatmulKernel = void (*)(const MatmulJob& job);
 inline constexpr std::int64_t matmul_depth = 256;  // the largest k, for packing b

@@ -11,6 +11,7 @@
 #include "blas.hpp"
 #include "block_loop.hpp"
 #include "parallel.hpp"
+#include "tiles.hpp"
 
 namespace arrayx::cpu {
 
@@ -246,29 +247,6 @@ bool is_skinny(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, std:
          k >= 1024;
 }
 
-// One such product, in pieces which are added in pairs.
-void skinny_product(DType dtype, const MatmulJob& whole, char* out) {
-  constexpr std::int64_t piece = 8 * matmul_depth;
-  const std::int64_t size = itemsize(dtype), items = whole.m * whole.n, k = whole.k;
-  const std::int64_t pieces = (k - 1) / piece + 1;
-  const MatmulKernel kernel = kernels().matmul[static_cast<int>(dtype)];
-  const StorageRef memory = allocate(checked_bytes(pieces * items, size));
-  char* const sums = static_cast<char*>(memory->data);
-  parallel_for(pieces, (whole.m + whole.n) * k * size, [&](std::int64_t i) {
-    MatmulJob job = whole;
-    job.c = sums + i * items * size;
-    for (std::int64_t k0 = i * piece; k0 < std::min(k, (i + 1) * piece); k0 += matmul_depth) {
-      job.k = std::min(matmul_depth, k - k0);
-      job.a = static_cast<const char*>(whole.a) + k0 * whole.a_column * size;
-      job.b = static_cast<const char*>(whole.b) + k0 * whole.b_row * size;
-      job.add = k0 > i * piece;
-      kernel(job);
-    }
-  });
-  add_in_pairs(dtype, sums, pieces, items);
-  std::memcpy(out, sums, items * size);
-}
-
 // Whether a product is of few columns with long rows, or the same transposed. Rows that do not lie
 // next to each other may be packed, but not where that takes as long as the product. (OpenBLAS
 // takes two to three times as long.)
@@ -417,18 +395,16 @@ Array packed(const Operand& x) {
   return out;
 }
 
-// Whether our tiles are no slower than OpenBLAS: everywhere but in very large products, and in
-// those of a transposed matrix whose lines, of which a tile reads a part of each, do not stay in a
-// cache.
-bool is_tiled(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, bool a_along) {
-  constexpr std::int64_t most = 1 << 29, few_lines = 128, most_scattered = 1 << 19;
-  return kernels().multiplies_large && m > 1 && n > 1 && m * n <= most / k &&
-         (a_along || k <= few_lines || m * k * itemsize(dtype) <= most_scattered);
+// Whether our tiles are no slower than OpenBLAS: everywhere but in very large products.
+bool is_tiled(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t most = 1 << 29;
+  return kernels().multiplies_large && m > 1 && n > 1 && m * n <= most / k;
 }
 
 // Products by our own tiles: rows of all of them in chunks for the threads, which share a large b
 // by columns, too, where there are few rows. How they are cut does not show in the results: each
-// element adds its products in order, matmul_depth at a time.
+// element adds its products in order, matmul_depth at a time. Deep products with small results, of
+// which there are few such chunks, are cut into pieces, whose results are added in pairs.
 template <class Offset>
 void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
                    const Offset& batch_offset) {
@@ -482,6 +458,15 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
     while (too_few() && height > few_rows) height /= 2;
   }
   const std::int64_t by_rows = (m - 1) / height + 1, chunks = by_rows * ((n - 1) / width + 1);
+  constexpr std::int64_t most_pieces = 64, small_result = 1 << 16;  // bytes of the latter
+  const std::int64_t depth =
+      is_integer(out.dtype) || symmetric || m * n * size > small_result
+          ? k
+          : std::max<std::int64_t>(8, (k - 1) / most_pieces / matmul_depth + 1) * matmul_depth;
+  const std::int64_t pieces = (k - 1) / depth + 1;
+  StorageRef memory;
+  if (pieces > 1) memory = allocate(checked_bytes(pieces * result.size, size));
+  char* const sums = pieces > 1 ? static_cast<char*>(memory->data) : nullptr;
   const std::int64_t line = nd > 2 ? result.shape[nd - 3] : 1;  // products evenly spaced
   MatmulJob each{};
   each.a_row = al.strides[nd - 2];
@@ -493,12 +478,21 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
   if (nd > 2) {
     each.a_next = al.strides[nd - 3];
     each.b_next = rows.strides[nd - 3];
-    each.c_next = result.strides[nd - 3];
+    each.c_next = sums ? m * n : result.strides[nd - 3];
   }
   each.distant = batches * (m + n) * k * size > cached_bytes;
+  // Where lines of a transposed a are far apart, a tile reads a part of each: what a chunk needs of
+  // them is copied, so that they do not compete for the same places of a cache.
+  constexpr std::int64_t few_lines = 128, far = 1 << 10, most_scattered = 1 << 19;  // bytes
+  const bool lined = each.a_column != 1 && each.a_column * size >= far && per_chunk == 1 &&
+                     k > few_lines && m * k * size > most_scattered;
+  const std::int64_t line_of_a = (((std::min(height, m) * size - 1) / 64 + 1) | 1) * 64;
+  const CopyKernel copy = kernels().copy[item_class(size)];
   const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
   const std::int64_t groups = (batches + per_chunk - 1) / per_chunk;
-  parallel_for(groups * chunks, batches * cost, [&](std::int64_t c) {
+  parallel_for(pieces * groups * chunks, batches * cost, [&](std::int64_t item) {
+    const std::int64_t c = item / pieces, part = item % pieces,
+                       end = std::min(k, (part + 1) * depth);
     const std::int64_t row = c % by_rows * height;
     const std::int64_t column = symmetric ? row : c % chunks / by_rows * width;
     const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
@@ -507,17 +501,43 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
       job.m = std::min(height, m - row);
       job.n = std::min(width, n - column);
       job.count = std::min(last - i, line - i % line);
-      for (std::int64_t k0 = 0; k0 < k; k0 += matmul_depth) {
-        job.k = std::min(matmul_depth, k - k0);
+      char* const target =
+          sums ? sums + (part * batches + i) * m * n * size : out.data + batch_offset(result, i);
+      for (std::int64_t k0 = part * depth; k0 < end; k0 += matmul_depth) {
+        job.k = std::min(matmul_depth, end - k0);
         job.a = a.data + batch_offset(al, i) + (row * each.a_row + k0 * each.a_column) * size;
         job.b = b.data + batch_offset(rows, i) + (k0 * each.b_row + column * each.b_column) * size;
-        job.c = out.data + batch_offset(result, i) + (row * n + column) * size;
-        job.add = k0 > 0;
+        job.c = target + (row * n + column) * size;
+        job.add = k0 > part * depth;
+        // Of lines or rows that follow each other, those to come are asked for.
+        const std::int64_t to_come = each.distant ? std::min(matmul_depth, end - k0 - job.k) : 0;
+        if (each.a_row == 1 && 2 * job.m >= each.a_column) {
+          job.next_a = static_cast<const char*>(job.a) + job.k * each.a_column * size;
+          job.next_a_bytes = to_come * each.a_column * size;
+        }
+        if (!each.copy && 2 * job.n >= each.b_row) {
+          job.next_b = static_cast<const char*>(job.b) + job.k * each.b_row * size;
+          job.next_b_bytes = to_come * each.b_row * size;
+        }
+        if (lined) {
+          char* const lines = thread_scratch(line_of_a * job.k);
+          copy(static_cast<const char*>(job.a), {each.a_column * size, each.a_row * size}, lines,
+               {line_of_a, size}, job.k, job.m);
+          job.a = lines;
+          job.a_row = 1;
+          job.a_column = line_of_a / size;
+        }
         kernel(job);
       }
       i += job.count;
     }
   });
+  if (sums) {
+    add_in_pairs(out.dtype, sums, pieces, result.size);
+    for (std::int64_t i = 0; i < batches; ++i) {
+      std::memcpy(out.data + batch_offset(result, i), sums + i * m * n * size, m * n * size);
+    }
+  }
   if (!symmetric) return;
   dispatch(out.dtype, [&](auto zero) { mirror(reinterpret_cast<decltype(zero)*>(out.data), n); });
 }
@@ -549,7 +569,7 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   if (n == 1 && is_of_sums(out.dtype, m, k)) return column_product(a_in, b_in, out);
   const Layout &al = *a_in.layout, &bl = *b_in.layout;
   const bool skinny = is_skinny(out.dtype, m, n, k, bl.strides[nd - 1]);
-  if (skinny || is_of_few_rows(out.dtype, m, n, k, bl.strides[nd - 1])) {
+  if (!skinny && is_of_few_rows(out.dtype, m, n, k, bl.strides[nd - 1])) {
     MatmulJob job{};
     job.a_row = al.strides[nd - 2];
     job.a_column = al.strides[nd - 1];
@@ -561,8 +581,7 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
     for (std::int64_t i = 0; i < batches; ++i) {
       job.a = a_in.data + batch_offset(al, i);
       job.b = b_in.data + batch_offset(bl, i);
-      char* const target = out.data + batch_offset(result, i);
-      skinny ? skinny_product(out.dtype, job, target) : few_rows_product(out.dtype, job, target);
+      few_rows_product(out.dtype, job, out.data + batch_offset(result, i));
     }
     return;
   }
@@ -573,8 +592,8 @@ void matmul(const Operand& a_in, const Operand& b_in, const Operand& out) {
   constexpr std::int64_t least = 16;
   const bool short_rows = n == 1 && are_short_rows(out.dtype, k) && (m == 1 || m * k > least) &&
                           (a_along || m * k <= ShortRows::most);
-  if (is_integer(out.dtype) || (!short_rows && is_small(out.dtype, m, n, k)) ||
-      (!of_dots && is_tiled(out.dtype, m, n, k, a_along))) {
+  if (skinny || is_integer(out.dtype) || (!short_rows && is_small(out.dtype, m, n, k)) ||
+      (!of_dots && is_tiled(m, n, k))) {
     return tiled_product(a_in, b_in, out, batch_offset);
   }
   Array a_copy, b_copy;

@@ -37,6 +37,9 @@ struct Numbers {
   // of the next rows of a, and of the next product's b.
   i64 asked_a = 0, asked_b = 0;
   const char* next_b = nullptr;
+  // What the next job reads of a and b: each step of a large tile asks for so many bytes of it.
+  const char *later_a = nullptr, *later_b = nullptr;
+  i64 step_a = 0, step_b = 0;
 
   template <int Rows>
   ARRAYX_HD void ask_ahead(i64 row) {
@@ -54,8 +57,8 @@ struct Numbers {
 // written. Keep: those rows, which are far apart, are copied to `kept` on the way, one after the
 // other.
 template <int Parts, int Rows, int Vectors, int N, bool Keep, class T>
-ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row,
-                    [[maybe_unused]] T* kept, T* c, int last) {
+ARRAYX_HD void tile(Numbers<T>& x, const T* a, const T* b, i64 b_row, [[maybe_unused]] T* kept,
+                    T* c, int last) {
   using V = Vec<T, N>;
   if (x.k >= 64) {
 #pragma GCC unroll 8
@@ -74,10 +77,18 @@ ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row,
   }
   // An address is a register and once or twice another: three rows share a base.
   const T *a0 = a, *a3 = a + 3 * x.a_row, *a6 = a + 6 * x.a_row;
+  constexpr bool large = Rows * Vectors >= 12;
+  const char *later_a = x.later_a, *later_b = x.later_b;
   for (i64 j = 0; j < x.k; ++j) {
     V row[Vectors];
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) row[v] = V::load(b + v * N);
+    if constexpr (large) {
+      __builtin_prefetch(later_a, 0, 2);
+      __builtin_prefetch(later_b, 0, 2);
+      later_a += x.step_a;
+      later_b += x.step_b;
+    }
     if constexpr (Keep) {
       fetch<Vectors* int{sizeof(V)}>(reinterpret_cast<const char*>(b + 8 * b_row));
 #pragma GCC unroll 3
@@ -105,6 +116,8 @@ ARRAYX_HD void tile(const Numbers<T>& x, const T* a, const T* b, i64 b_row,
     a3 += x.a_column;
     a6 += x.a_column;
   }
+  x.later_a = later_a;
+  x.later_b = later_b;
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 3
@@ -231,12 +244,21 @@ void matmul(const MatmulJob& job) {
   const bool whole_b = job.b_column == 1 && job.b_row == job.n && job.b_next == job.k * job.n;
   const i64 lines_b = job.b_next * Parts * i64{sizeof(T)} / line_bytes;
   const i64 asked_b = job.distant && whole_b && tiles > 0 ? (lines_b / tiles + 1) * line_bytes : 0;
+  x.later_a = static_cast<const char*>(job.next_a_bytes > 0 ? job.next_a : job.a);
+  x.later_b = static_cast<const char*>(job.next_b_bytes > 0 ? job.next_b : job.b);
+  const i64 steps = std::max<i64>(1, tiles * job.k);
+  x.step_a = job.next_a_bytes / steps;
+  x.step_b = job.next_b_bytes / steps;
   for (i64 i = 0; i < job.count; ++i) {
     x.asked_b = i + 1 < job.count ? asked_b : 0;
     x.next_b = reinterpret_cast<const char*>(x.b + job.b_next * Parts);
     i64 at = 0;
-    // Where there are rows enough, a vector that is not whole is one of a panel's.
-    const bool all_vectors = (job.copy || job.m >= 16) && 2 * x.n > N;
+    // Where there are rows enough, a vector that is not whole is one of a panel's, but one of
+    // floats that half a vector or a quarter holds.
+    const i64 rest = x.n % N;
+    const bool fills_part = std::is_floating_point_v<T> && !job.copy && x.n > N &&
+                            (rest == N / 2 || (rest == N / 4 && rest * i64{sizeof(T)} >= 16));
+    const bool all_vectors = (job.copy || job.m >= 16) && 2 * x.n > N && !fills_part;
     i64 left = all_vectors ? (x.n + N - 1) / N : x.n / N;
     for (constexpr int most = most_vectors<T>; left > 1;) {
       x.asked_a = at == 0 ? asked_a : 0;
