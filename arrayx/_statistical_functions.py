@@ -350,8 +350,8 @@ def std(
 
     Notes
     -----
-    The mean is computed first, then the deviations from it, so no digits are lost where it is
-    large.
+    Deviations are taken from the mean, or from a number near it and then corrected, so no digits
+    are lost where it is large.
 
     Examples
     --------
@@ -464,8 +464,8 @@ def var(
 
     Notes
     -----
-    The mean is computed first, then the deviations from it, so no digits are lost where it is
-    large.
+    Deviations are taken from the mean, or from a number near it and then corrected, so no digits
+    are lost where it is large.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("device", nargs="?", default="cpu", choices=["cpu", "cuda"])
     result.add_argument("families", nargs="*", metavar="FAMILY", help="all unless some are named")
-    result.add_argument("-k", metavar="WORDS", help="only cases whose names contain these words")
+    result.add_argument("-k", metavar="TEXT", help="only cases whose names contain it")
     result.add_argument(
         "--sizes",
         metavar="SIZE|FROM..TO,…",

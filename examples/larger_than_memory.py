@@ -1,6 +1,6 @@
 """Statistics of data several times larger than the memory that each process may use.
 
-    pip install arrayx cubed rich
+    pip install . cubed rich
     python examples/larger_than_memory.py [--gigabytes 1.2] [--memory 300MB] [--processes 2]
 
 cubed cuts an array into chunks on disk, arrayx computes on the chunks. First measurements are

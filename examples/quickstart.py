@@ -5,7 +5,7 @@
 scikit-learn runs under ``config_context(array_api_dispatch=True)`` and SciPy under
 ``SCIPY_ARRAY_API=1`` on the digits and breast-cancer data that come with scikit-learn. Each line is
 one call: its result is checked to be an arrayx array and to agree with NumPy's. The exit status is
-non-zero when any does not. Lines that need the ``linalg`` extension wait while arrayx has none.
+non-zero when any does not.
 """
 
 from __future__ import annotations
@@ -98,7 +98,6 @@ class Line:
     # Largest difference from NumPy's result, relative to that result's largest magnitude.
     # Iterative solvers stop at their own tolerance, so theirs is wider.
     tolerance: float = 1e-9
-    needs_linalg: bool = False
 
 
 SCIKIT_LEARN = [
@@ -162,19 +161,16 @@ SCIKIT_LEARN = [
         "PCA",
         lambda d: PCA(8, svd_solver="full").fit_transform(d.digits),
         tolerance=1e-6,
-        needs_linalg=True,
     ),
     Line(
         "LinearDiscriminantAnalysis",
         lambda d: LinearDiscriminantAnalysis().fit(d.scaled, d.benign).decision_function(d.scaled),
         tolerance=1e-6,
-        needs_linalg=True,
     ),
     Line(
         "Ridge",
         lambda d: Ridge(solver="svd").fit(d.scaled, as_float(d.benign)).predict(d.scaled),
         tolerance=1e-6,
-        needs_linalg=True,
     ),
     Line(
         "GaussianMixture, full",
@@ -182,7 +178,6 @@ SCIKIT_LEARN = [
             GaussianMixture(2, init_params="random_from_data", random_state=0).fit(d.scaled).means_
         ),
         tolerance=1e-6,
-        needs_linalg=True,
     ),
 ]
 
@@ -222,7 +217,6 @@ SCIPY = [
     Line(
         "signal.savgol_filter",
         lambda d: scipy.signal.savgol_filter(d.signal, 31, 3),
-        needs_linalg=True,
     ),
 ]
 
@@ -289,9 +283,7 @@ def main() -> int:
 
     theirs = numpy_data()
     ours = Data(**{k: arrayx.asarray(v, device=device) for k, v in vars(theirs).items()})
-    has_linalg = hasattr(arrayx, "linalg")
     good = wrong = 0
-    waiting = []
     left_out = []
 
     print(f"arrayx {arrayx.__version__} on {device}; times in milliseconds, best of {REPETITIONS}")
@@ -301,9 +293,7 @@ def main() -> int:
     ]:
         print(f"\n{title:<32}{'arrayx':>11}{'NumPy':>11}{'difference':>13}")
         for line in lines:
-            if line.needs_linalg and not has_linalg:
-                waiting.append(line.name)
-            elif line.name in THROUGH_NUMPY and device != "cpu":
+            if line.name in THROUGH_NUMPY and device != "cpu":
                 left_out.append(line.name)
             elif run(line, ours, theirs):
                 good += 1
@@ -311,8 +301,6 @@ def main() -> int:
                 wrong += 1
 
     print(f"\n{good} results are arrayx arrays and agree with NumPy's, {wrong} do not.")
-    if waiting:
-        print(f"Waiting for the linalg extension: {'; '.join(waiting)}.")
     if left_out:
         print(f"Left out, since SciPy computes them through NumPy: {'; '.join(left_out)}.")
     return 1 if wrong else 0

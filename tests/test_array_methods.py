@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
+from checks import same
 from strided import shares_memory
 
 import arrayx as xp
 from arrayx._array_methods import methods
 
 A = np.asarray([[3.0, -1.0, 2.0], [0.5, 7.0, -4.0]])
-
-
-def same(x, expected):
-    expected = np.asarray(expected)
-    assert x.shape == expected.shape
-    assert x.dtype == expected.dtype
-    np.testing.assert_array_equal(np.asarray(x), expected)
 
 
 @pytest.mark.parametrize(

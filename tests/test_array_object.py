@@ -14,6 +14,7 @@ import weakref
 
 import numpy as np
 import pytest
+from checks import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strided import finished
@@ -49,15 +50,6 @@ def numbers(shape, dtype, seed=0):
     if dtype.startswith("complex"):
         return (values + 0.5j * random.integers(-5, 6, size=shape)).astype(dtype)
     return (values * (0.5 if dtype.startswith("float") else 1)).astype(dtype)
-
-
-def same(ours, theirs):
-    """Equal in shape, dtype and every element."""
-    theirs = np.asarray(theirs)
-    assert isinstance(ours, xp.Array)
-    assert ours.shape == theirs.shape
-    assert ours.dtype == theirs.dtype
-    np.testing.assert_array_equal(np.asarray(ours), theirs)
 
 
 @st.composite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import shlex
 import sys
 import threading
 import time
@@ -219,6 +220,20 @@ def test_sizes_are_read_as_they_are_written(n: int) -> None:
 def test_sizes_are_selected_by_ranges() -> None:
     chosen = [n for n in (1, 16, 17, 1 << 20) if command.within("1..16,1Mi", n)]
     assert chosen == [1, 16, 1 << 20]
+
+
+def test_the_commands_of_the_documentation_select_cases() -> None:
+    page = Path(__file__).parent.parent / "docs" / "performance.md"
+    prefix = "python -m benchmarks "
+    commands = [
+        line[line.index(prefix) + len(prefix) :]
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if prefix in line and "`" not in line and not line.startswith("|")
+    ]
+    assert len(commands) > 100
+    for text in commands:
+        options = command.parser().parse_args(shlex.split(text, comments=True))
+        assert command.selected(options), text
 
 
 def test_the_summary_counts_what_is_behind() -> None:

@@ -5,6 +5,7 @@ import math
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
+from checks import same
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,12 +20,6 @@ small = st.integers(-50, 50)
 
 def to_numpy(x):
     return np.asarray(x)
-
-
-def same(x, expected):
-    assert x.dtype == expected.dtype
-    assert x.shape == expected.shape
-    np.testing.assert_array_equal(to_numpy(x), expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -10,12 +10,11 @@ import copy
 import os
 import pickle
 import shutil
-import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
+from checks import run_python
 from conftest import build_guarded_engine, use_guarded_engine
 from strided import DTYPES, Draw, ours, same
 
@@ -33,17 +32,6 @@ def cuda(tmp_path_factory):
             pytest.skip("there is no GPU, and no compiler for what stands in for one")
         use_guarded_engine(tmp_path_factory.mktemp("engine"))
     return xp.Device("cuda")
-
-
-def run_python(program, **environment):
-    result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
 
 
 # ---- devices that are not there ---------------------------------------------------------------------

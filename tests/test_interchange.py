@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from checks import same
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,14 +42,6 @@ DTYPES = [
     "complex64",
     "complex128",
 ]
-
-
-def same(ours, theirs):
-    theirs = np.asarray(theirs)
-    assert isinstance(ours, xp.Array)
-    assert ours.shape == theirs.shape
-    assert ours.dtype == theirs.dtype
-    np.testing.assert_array_equal(np.asarray(ours), theirs)
 
 
 @st.composite

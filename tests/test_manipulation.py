@@ -5,6 +5,7 @@ import itertools
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
+from checks import same
 from hypothesis import given
 from hypothesis import strategies as st
 from strided import shares_memory
@@ -30,12 +31,6 @@ def layouts(draw, min_dims=0, max_dims=5, min_side=0):
     if a.size and draw(st.booleans()):
         x, a = xp.broadcast_to(x, (2, *a.shape)), np.broadcast_to(a, (2, *a.shape))
     return x, a
-
-
-def same(x, expected):
-    assert x.dtype == expected.dtype
-    assert x.shape == expected.shape
-    np.testing.assert_array_equal(np.asarray(x), expected)
 
 
 def an_axis(data, ndim):

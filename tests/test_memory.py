@@ -11,9 +11,9 @@ import threading
 
 import numpy as np
 import pytest
+from checks import run_python
 from hypothesis import given
 from hypothesis import strategies as st
-from test_promises import run_python
 
 import arrayx as xp
 from arrayx import memory

@@ -8,12 +8,12 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 
 import numpy as np
 import pytest
+from checks import run_python
 from strided import ours, shares_memory
 
 import arrayx as xp
@@ -164,19 +164,6 @@ REPORT = """
             digest[f"{name} {dtype}"] = hashlib.sha256(np.asarray(r).tobytes()).hexdigest()
     print(json.dumps(digest))
 """
-
-
-def run_python(code, **environment):
-    """What a fresh interpreter prints for `code`."""
-    process = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert process.returncode == 0, process.stderr
-    return process.stdout
 
 
 def isa_levels():

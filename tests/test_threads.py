@@ -8,8 +8,9 @@ import time
 
 import numpy as np
 import pytest
+from checks import run_python
 from strided import ours
-from test_promises import bits, run_python
+from test_promises import bits
 
 import arrayx as xp
 
