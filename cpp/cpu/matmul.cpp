@@ -458,12 +458,13 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
     while (too_few() && height > few_rows) height /= 2;
   }
   const std::int64_t by_rows = (m - 1) / height + 1, chunks = by_rows * ((n - 1) / width + 1);
-  constexpr std::int64_t most_pieces = 64, small_result = 1 << 16;  // bytes of the latter
-  const std::int64_t depth =
-      is_integer(out.dtype) || symmetric || m * n * size > small_result
-          ? k
-          : std::max<std::int64_t>(8, (k - 1) / most_pieces / matmul_depth + 1) * matmul_depth;
-  const std::int64_t pieces = (k - 1) / depth + 1;
+  constexpr std::int64_t least_depth = 8 * matmul_depth, most_pieces = 64;
+  constexpr std::int64_t small_result = 1 << 16;  // bytes
+  std::int64_t depth = k, pieces = 1;
+  if (k > least_depth && !is_integer(out.dtype) && !symmetric && m * n * size <= small_result) {
+    depth = std::max(least_depth, ((k - 1) / most_pieces / matmul_depth + 1) * matmul_depth);
+    pieces = (k - 1) / depth + 1;
+  }
   StorageRef memory;
   if (pieces > 1) memory = allocate(checked_bytes(pieces * result.size, size));
   char* const sums = pieces > 1 ? static_cast<char*>(memory->data) : nullptr;
@@ -491,8 +492,8 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
   const MatmulKernel kernel = kernels().matmul[static_cast<int>(out.dtype)];
   const std::int64_t groups = (batches + per_chunk - 1) / per_chunk;
   parallel_for(pieces * groups * chunks, batches * cost, [&](std::int64_t item) {
-    const std::int64_t c = item / pieces, part = item % pieces,
-                       end = std::min(k, (part + 1) * depth);
+    const std::int64_t c = pieces > 1 ? item / pieces : item, part = item - c * pieces;
+    const std::int64_t end = std::min(k, (part + 1) * depth);
     const std::int64_t row = c % by_rows * height;
     const std::int64_t column = symmetric ? row : c % chunks / by_rows * width;
     const std::int64_t last = std::min(batches, (c / chunks + 1) * per_chunk);
@@ -510,14 +511,18 @@ void tiled_product(const Operand& a, const Operand& b_in, const Operand& out,
         job.c = target + (row * n + column) * size;
         job.add = k0 > part * depth;
         // Of lines or rows that follow each other, those to come are asked for.
-        const std::int64_t to_come = each.distant ? std::min(matmul_depth, end - k0 - job.k) : 0;
-        if (each.a_row == 1 && 2 * job.m >= each.a_column) {
-          job.next_a = static_cast<const char*>(job.a) + job.k * each.a_column * size;
-          job.next_a_bytes = to_come * each.a_column * size;
-        }
-        if (!each.copy && 2 * job.n >= each.b_row) {
-          job.next_b = static_cast<const char*>(job.b) + job.k * each.b_row * size;
-          job.next_b_bytes = to_come * each.b_row * size;
+        if (each.distant && k0 + job.k < end) {
+          const std::int64_t to_come = std::min(matmul_depth, end - k0 - job.k);
+          if (each.a_row == 1 && 2 * job.m >= each.a_column) {
+            job.next_a = static_cast<const char*>(job.a) + job.k * each.a_column * size;
+            job.next_a_bytes = to_come * each.a_column * size;
+          }
+          if (!each.copy && 2 * job.n >= each.b_row) {
+            job.next_b = static_cast<const char*>(job.b) + job.k * each.b_row * size;
+            job.next_b_bytes = to_come * each.b_row * size;
+          }
+        } else {
+          job.next_a_bytes = job.next_b_bytes = 0;
         }
         if (lined) {
           char* const lines = thread_scratch(line_of_a * job.k);

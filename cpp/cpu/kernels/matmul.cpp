@@ -77,13 +77,13 @@ ARRAYX_HD void tile(Numbers<T>& x, const T* a, const T* b, i64 b_row, [[maybe_un
   }
   // An address is a register and once or twice another: three rows share a base.
   const T *a0 = a, *a3 = a + 3 * x.a_row, *a6 = a + 6 * x.a_row;
-  constexpr bool large = Rows * Vectors >= 12;
+  const bool asks = Rows * Vectors >= 12 && x.step_a + x.step_b > 0;
   const char *later_a = x.later_a, *later_b = x.later_b;
   for (i64 j = 0; j < x.k; ++j) {
     V row[Vectors];
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) row[v] = V::load(b + v * N);
-    if constexpr (large) {
+    if (asks) {
       __builtin_prefetch(later_a, 0, 2);
       __builtin_prefetch(later_b, 0, 2);
       later_a += x.step_a;
@@ -116,8 +116,10 @@ ARRAYX_HD void tile(Numbers<T>& x, const T* a, const T* b, i64 b_row, [[maybe_un
     a3 += x.a_column;
     a6 += x.a_column;
   }
-  x.later_a = later_a;
-  x.later_b = later_b;
+  if (asks) {
+    x.later_a = later_a;
+    x.later_b = later_b;
+  }
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r) {
 #pragma GCC unroll 3
@@ -244,11 +246,13 @@ void matmul(const MatmulJob& job) {
   const bool whole_b = job.b_column == 1 && job.b_row == job.n && job.b_next == job.k * job.n;
   const i64 lines_b = job.b_next * Parts * i64{sizeof(T)} / line_bytes;
   const i64 asked_b = job.distant && whole_b && tiles > 0 ? (lines_b / tiles + 1) * line_bytes : 0;
-  x.later_a = static_cast<const char*>(job.next_a_bytes > 0 ? job.next_a : job.a);
-  x.later_b = static_cast<const char*>(job.next_b_bytes > 0 ? job.next_b : job.b);
-  const i64 steps = std::max<i64>(1, tiles * job.k);
-  x.step_a = job.next_a_bytes / steps;
-  x.step_b = job.next_b_bytes / steps;
+  x.later_a = job.next_a;
+  x.later_b = job.next_b;
+  if (job.next_a_bytes + job.next_b_bytes > 0) {
+    const i64 steps = std::max<i64>(1, tiles * job.k);
+    x.step_a = job.next_a_bytes / steps;
+    x.step_b = job.next_b_bytes / steps;
+  }
   for (i64 i = 0; i < job.count; ++i) {
     x.asked_b = i + 1 < job.count ? asked_b : 0;
     x.next_b = reinterpret_cast<const char*>(x.b + job.b_next * Parts);
