@@ -241,7 +241,8 @@ void matmul(const MatmulJob& job) {
                job.n * Parts,
                job.k,
                job.add};
-  const i64 asked_a = job.distant && job.a_column == 1 ? job.k * Parts * i64{sizeof(T)} : 0;
+  const bool asks_a = job.distant && job.a_column == 1 && job.m > 8;  // rows of a tile
+  const i64 asked_a = asks_a ? job.k * Parts * i64{sizeof(T)} : 0;
   const i64 tiles = std::max<i64>(1, (x.n - 1) / (most_vectors<T> * N) + 1) * (job.m / 8);
   const bool whole_b = job.b_column == 1 && job.b_row == job.n && job.b_next == job.k * job.n;
   const i64 lines_b = job.b_next * Parts * i64{sizeof(T)} / line_bytes;
