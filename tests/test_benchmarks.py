@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import json
@@ -27,7 +28,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent))
 from benchmarks import __main__ as command
 from benchmarks import bandwidth, libraries, page, report, timing
 from benchmarks.cases import Case, Operand, Scale, counted, number
-from benchmarks.families import FAMILIES, elementwise
+from benchmarks.families import FAMILIES, all_cases, elementwise
 
 SMALL = Scale(cached=64, medium=256, large=1024, huge=1024)
 
@@ -222,7 +223,7 @@ def test_sizes_are_selected_by_ranges() -> None:
     assert chosen == [1, 16, 1 << 20]
 
 
-def test_the_commands_of_the_documentation_select_cases() -> None:
+def test_the_commands_of_the_documentation_select_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     page = Path(__file__).parent.parent / "docs" / "performance.md"
     prefix = "python -m benchmarks "
     commands = [
@@ -231,6 +232,7 @@ def test_the_commands_of_the_documentation_select_cases() -> None:
         if prefix in line and "`" not in line and not line.startswith("|")
     ]
     assert len(commands) > 100
+    monkeypatch.setattr("benchmarks.families.all_cases", functools.cache(all_cases))
     for text in commands:
         options = command.parser().parse_args(shlex.split(text, comments=True))
         assert command.selected(options), text
