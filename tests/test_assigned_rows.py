@@ -51,6 +51,20 @@ def expected_of(a, index, value):
     return np.where(last[:, None] >= 0, value[last], a)
 
 
+def check_assignment(rng, index, places, columns, dtype, wrong):
+    """Rows go where index says; with a wrong index in one position nothing is written."""
+    a, value = rows(rng, places, columns, dtype), rows(rng, len(index), columns, dtype)
+    expected = expected_of(a, index, value)
+    x = ours(a)
+    x[ours(index), ...] = ours(value)
+    same(x, expected)
+    position, place = wrong
+    index[position] = place
+    with pytest.raises(IndexError, match=f"index {place} is out of bounds"):
+        finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
+    same(x, expected)
+
+
 @pytest.mark.parametrize("places, count", SIZES)
 @pytest.mark.parametrize("dtype, columns", ROWS)
 def test_the_last_of_equal_indices_wins(dtype, columns, places, count):
@@ -153,16 +167,7 @@ def test_places_that_are_meant_many_times(places, count, dtype, columns, share):
         index = rng.integers(0, places, count)
         some = rng.random(count) < SHARES[share]
         index[some] = rng.integers(-16, 0, some.sum()) * (places // 16)
-    count = len(index)
-    a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
-    expected = expected_of(a, index, value)
-    x = ours(a)
-    x[ours(index), ...] = ours(value)
-    same(x, expected)
-    index[count // 2] = -places - 1
-    with pytest.raises(IndexError, match=f"index {-places - 1} is out of bounds"):
-        finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
-    same(x, expected)
+    check_assignment(rng, index, places, columns, dtype, (len(index) // 2, -places - 1))
 
 
 @pytest.mark.parametrize("width", [300, 4_096, 70_000])
@@ -216,16 +221,7 @@ def test_places_in_order(places, count, dtype, columns, order):
     places, count = for_device(places, count)
     rng = np.random.default_rng(count)
     index = ORDERS[order](np.sort(rng.integers(0, places, count)))
-    count = len(index)
-    a, value = rows(rng, places, columns, dtype), rows(rng, count, columns, dtype)
-    expected = expected_of(a, index, value)
-    x = ours(a)
-    x[ours(index), ...] = ours(value)
-    same(x, expected)
-    index[-1] = places
-    with pytest.raises(IndexError, match=f"index {places} is out of bounds"):
-        finished(x.__setitem__((ours(index), ...), ours(value[::-1])))
-    same(x, expected)
+    check_assignment(rng, index, places, columns, dtype, (-1, places))
 
 
 def test_indices_whose_last_dimension_is_one():
