@@ -110,6 +110,55 @@ def test_nothing_is_written_where_an_index_is_wrong(places, count):
     same(x, a)
 
 
+# Views that have what is to be written.
+VIEWS = {
+    "side by side": ours,
+    "every second": lambda v: ours(np.repeat(v, 2, axis=0))[::2, ...],
+    "backwards": lambda v: ours(v[::-1].copy())[::-1, ...],
+    "one for all": lambda v: xp.broadcast_to(ours(v[:1]), v.shape),
+}
+
+
+# On a GPU blocks wait for each other where indices are few, and a kernel of its own writes where
+# there are more; places have slots of their own, or share them.
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "places, count",
+    [
+        (9, 2),
+        (500, 200),
+        (100_003, 20_000),
+        (9_000_011, 20_000),
+        (3_900_007, 50_000),
+        (9_000_011, 70_000),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int8", "float64", "complex128"])
+def test_few_single_items(dtype, places, count, view):
+    rng = np.random.default_rng(count)
+    a, value = rows(rng, places, 1, dtype), rows(rng, count, 1, dtype)
+    if view == "one for all":
+        value[...] = value[0]
+    index = rng.integers(-places, places, count)
+    index[::2] = rng.choice(index[1::2], len(index[::2]))  # half of them at least are meant again
+    expected, given = expected_of(a, index, value), VIEWS[view](value)
+    for i in (index, (index % places).astype(np.uint64), index.astype(np.int32)):
+        x = ours(a)
+        x[ours(i), ...] = given
+        same(x, expected)
+    i = ours(index.reshape(2, -1))
+    x = ours(a)
+    x[i, ...] = xp.reshape(given, (*i.shape, 1))
+    same(x, expected)
+    x[i, ...] = 7
+    expected[index] = 7
+    same(x, expected)
+    index[count // 2] = places
+    with pytest.raises(IndexError, match=f"index {places} is out of bounds"):
+        finished(x.__setitem__((ours(index), ...), given))
+    same(x, expected)
+
+
 # On a GPU a block has some of the runs of 2^7 places, and what of them is meant, so much at a time.
 RUNS = {
     "one run": [1_000],

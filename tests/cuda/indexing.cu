@@ -490,9 +490,58 @@ void check_long_masks(int) {
   expect_same(column, "nonzero of a long mask");
 }
 
+// Holds the shared memory of a multiprocessor for so long.
+__global__ void occupy(volatile char* begun, long long cycles) {
+  if (threadIdx.x == 0) begun[blockIdx.x] = 1;
+  for (const long long begin = clock64(); clock64() - begin < cycles;) {
+  }
+}
+// Few indices, by blocks that wait for each other, while all multiprocessors but one are in use.
+void check_blocks_that_are_late() {
+  const std::int64_t n = 30000, many = 20000;
+  const auto attribute = [](cudaDeviceAttr which) {
+    int value = 0;
+    cuda::check(cudaDeviceGetAttribute(&value, which, 0), "cudaDeviceGetAttribute");
+    return value;
+  };
+  const int blocks = std::max(attribute(cudaDevAttrMultiProcessorCount) - 1, 1),
+            bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  cuda::check(cudaFuncSetAttribute(occupy, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "cudaFuncSetAttribute");
+  cudaStream_t other;
+  cuda::check(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), "cudaStreamCreate");
+  volatile char* begun = nullptr;
+  cuda::check(cudaMallocHost(const_cast<char**>(&begun), std::size_t(blocks)), "cudaMallocHost");
+  View index = random_view(DType::int64, {many}, {false, true}, Values::any);
+  View target = random_view(DType::float64, {n}, {false, true}, Values::any);
+  const Layout scalar = Layout::contiguous({});
+  Operand host_out = target.on_host(), device_out = target.on_device();
+  host_out.layout = device_out.layout = &scalar;
+  // In the first turn kernels are loaded; later ones find the device in use, and free again.
+  for (int turn = 0; turn < 6; ++turn) {
+    set_integers(index, 0, n - 1);
+    const View given = random_view(DType::float64, {many}, {false, true}, Values::any);
+    cpu::scatter(given.on_host(), index.on_host(), host_out);
+    if (turn % 2 == 1) {
+      for (int b = 0; b < blocks; ++b) begun[b] = 0;
+      occupy<<<blocks, 32, std::size_t(bytes), other>>>(begun, 10'000'000);
+      cuda::check(cudaGetLastError(), "occupy");
+      for (int b = 0; b < blocks; ++b) {
+        while (begun[b] == 0 && cudaStreamQuery(other) == cudaErrorNotReady) {
+        }
+      }
+    }
+    cuda::scatter_indexed(given.on_device(), index.on_device(), n, 1, device_out);
+    expect_same(target, "few indices on a device that others use");
+  }
+  cuda::check(cudaFreeHost(const_cast<char*>(begun)), "cudaFreeHost");
+  cuda::check(cudaStreamDestroy(other), "cudaStreamDestroy");
+}
+
 // Many indices to many places: of items of any size, in any order, by few and many of the places'
 // buckets, each of which has few or many items, and to more places than have buckets.
 void check_assignments(int rounds) {
+  check_blocks_that_are_late();
   enum class Order { none, ascending, one_place, some_places, one_run };
   static constexpr const char* words[] = {"in no order", "ascending", "of one place",
                                           "of some places", "of one run"};
