@@ -49,10 +49,14 @@ constexpr int resident_columns(int itemsize, bool overlap, int blocks) {
 // Threads that go along lines alone, and how many a multiprocessor has at least. Lines of up to so
 // many elements are theirs, too, where rows of lines begin at sectors: on an H200 running sums
 // along axis 0 of 3 × 1Mi float32 take 6.6 µs of 16.7 so, of 8 × 1Mi 18 of 22, of more about as
-// long.
+// long; of 2 × 1Mi float64 7.8 of 14, of 3 × 1Mi 13 of 17, of 8 × 1Mi 35. Those of eight bytes that
+// are no packs are a thread's each: of 3 × (1Mi + 1) they take 14 µs of 17.7, of 8 × (1Mi + 1) they
+// would take 38 of 36.
 constexpr int alone_threads = 64, resident_alone = 8;
 constexpr int least_alone = 256;
-constexpr std::int64_t most_few_alone = 64;
+constexpr std::int64_t most_few_alone(int itemsize, bool packed) {
+  return itemsize == 4 ? 64 : packed ? 8 : 4;
+}
 constexpr int resident_narrow_walks = 4;
 // Tiles of a block that wait for what stands before them.
 constexpr int kept_lines = 3, kept_columns = 2, kept_bands = 2, kept_rows = 2;
@@ -875,13 +879,12 @@ __global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
   }
 }
 
-// So many lines that each thread goes along those of a pack. Packed: the packs of memory are its
-// own; otherwise threads of a warp hand their neighbours what stands in those.
-template <class Op, class A, bool Packed>
+// So many lines that each thread goes along those of a pack, or along one. Packed: the packs of
+// memory are its own; otherwise threads of a warp hand their neighbours what stands in those.
+template <class Op, class A, bool Packed, int Across = pack_bytes / int(sizeof(A))>
 __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_threads, resident_alone))
     scan_alone(const __grid_constant__ ScanLoop loop) {
   wait_for_earlier();
-  constexpr int Across = pack_bytes / sizeof(A);
   constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
   constexpr int row_bits = row_log2 - packs_of_thread_log2;
   extern __shared__ __align__(16) unsigned char alone_bytes[];
@@ -1952,7 +1955,8 @@ struct SumOfLanes {
 // Which kernels a scan has.
 enum class Scan { sum, product, sum_of_bytes, sum_of_shorts };
 struct Way {
-  bool columns, packed, passes, walks, bands, rows, alone, overlaps;
+  bool columns, packed, passes, walks, bands, rows, overlaps;
+  int alone;  // lines of a thread that goes along them
 };
 
 template <class Op, class A>
@@ -1967,9 +1971,15 @@ const void* kernel_of(const Way& way) {
     }
   }
   if constexpr (sizeof(A) == 4) {
-    if (way.alone) {
+    if (way.alone > 0) {
       return way.packed ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
                         : reinterpret_cast<const void*>(&scan_alone<Op, A, false>);
+    }
+  }
+  if constexpr (sizeof(A) == 8 && !ops::is_complex_v<A>) {
+    if (way.alone > 0) {
+      return way.alone > 1 ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
+                           : reinterpret_cast<const void*>(&scan_alone<Op, A, true, 1>);
     }
   }
   if constexpr (sizeof(A) == 4 || sizeof(A) == 8) {
@@ -2183,8 +2193,10 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
                           follow(1);
   RowsCut rows_cut;
   bool as_rows = false;
-  // Whether threads go along lines alone, how many warps have a row, and whether in whole packs.
-  bool alone = false, alone_packed = false;
+  // How many lines a thread goes along alone, how many warps have a row, and whether in whole
+  // packs.
+  int alone = 0;
+  bool alone_packed = false;
   std::int64_t row_chunks = 0;
   const auto narrow_bytes = [&] {  // of the tiles of a block that wait
     const int packs = narrow_elements(size, true) * in_size / pack_bytes;
@@ -2211,14 +2223,16 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
     };
     sectors = begin_at(1, sector_bytes / size);
     // Where they begin within sectors, warps share the more sectors the less of a row they have.
-    if (size == 4 && !converts && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
-        (n <= most_few_alone || !(sectors && begin_at(0, sector_bytes / size)))) {
-      const std::int64_t chunk = warp_size * elements;  // of a warp
-      const std::int64_t chunks = (inner - 1) / chunk + 1;
-      alone = lines >= sms * least_alone * elements && 10 * inner >= 7 * chunk * chunks;
-      if (alone) {
-        alone_packed = begin_at(0, elements) && begin_at(1, elements) && inner % elements == 0;
-        row_chunks = chunks;
+    if (!converts && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
+        (size == 4 || (size == 8 && !is_complex(out.dtype)))) {
+      alone_packed = begin_at(0, elements) && begin_at(1, elements) && inner % elements == 0;
+      const int across = size == 4 || alone_packed ? elements : 1;
+      const std::int64_t chunk = warp_size * across;  // of a warp
+      row_chunks = (inner - 1) / chunk + 1;
+      if ((n <= most_few_alone(size, alone_packed) ||
+           (size == 4 && !(sectors && begin_at(0, sector_bytes / size)))) &&
+          lines >= sms * least_alone * across && 10 * inner >= 7 * chunk * row_chunks) {
+        alone = across;
       }
     }
     narrow &= n >= least_narrow(size) && 2 * ((lines - 1) / warp_size + 1) >= 3 * sms;
@@ -2234,7 +2248,7 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
                  (parts <= 1 << least_column_parts_log2 || all_windows >= (narrow ? 3 : 1) * sms);
     }
     narrow &= sectors || overlaps || lines <= 2 * sms * warp_size;
-    alone &= !overlaps;
+    if (overlaps) alone = 0;
     // Those that begin at sectors have blocks of their own otherwise.
     if (short_rows && !narrow && !alone && !sectors) {
       rows_cut = cut_rows(n, inner, lines / inner, size, false);
@@ -2412,9 +2426,9 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
     packed &= kept.size[from] == 1 ||
               (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
-  if (alone) packed = alone_packed;
+  if (alone > 0) packed = alone_packed;
   if (as_rows) packed = rows_packed;
-  const Way way{columns, packed, passes, walks, bands, as_rows, alone, overlaps};
+  const Way way{columns, packed, passes, walks, bands, as_rows, overlaps, alone};
   const void* const kernel =
       narrow
           ? product

@@ -210,6 +210,16 @@ void check_scan_order(int rounds) {
   side_by_side(DType::complex128, Complex<f64>(), {130, 6600}, 0);
   side_by_side(DType::float32, f32(), {150, 135172}, 0);
   side_by_side(DType::float32, f32(), {150, 135173}, 0);
+  // Short lines of eight bytes: a thread goes along two of up to eight elements, or one of four.
+  for (const std::int64_t n : {2, 4, 5, 8, 9}) {
+    for (const std::int64_t lines : {140002, 140003}) {
+      side_by_side(DType::float64, f64(), {n, lines}, 0);
+      along(ops::Prod(), DType::float64, f64(), DType::float64, f64(), {n, lines}, 0);
+      check_against_host(DType::int64, DType::int64, {n, lines}, 0);
+    }
+  }
+  check_against_host(DType::uint64, DType::uint64, {3, 5, 140002}, 1);
+  check_against_host(DType::uint64, DType::uint64, {3, 4, 140003}, 1);
   side_by_side(DType::float64, f64(), {300, 4097}, 0);
   side_by_side(DType::uint32, u32(), {333, 20, 410}, 1);
   // Rows of results that begin anywhere in sectors, so that tiles overlap: of one tile and of
