@@ -43,6 +43,7 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
         torch("xp.cumsum(u, 1)"),
     ),
     "tril": ("xp.tril(x)", "x", FEW, {}),
+    "tril of many": ("xp.tril(x)", "x", MIDDLE, {}),
     "x[mask] of x.T": ("u[m]", "x.T", FEW, {}),
     "x[:, i] of x.T": ("u[:, i]", "x.T", FEW, {}),
     "sum of a crop": ("xp.sum(u)", "x[1:-1, 1:-1]", FEW, {}),

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..cases import FLOATING, FULL, KIBI, MEBI, QUICK, USUAL, Case, Operand, Scale, Shape, side
+from ..cases import (
+    FLOATING,
+    FULL,
+    KIBI,
+    MEBI,
+    QUICK,
+    USUAL,
+    Case,
+    Operand,
+    Scale,
+    Shape,
+    side,
+    torch,
+)
 
 DTYPES = (
     *("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint64"),
@@ -12,6 +25,17 @@ DTYPES = (
 )
 # Those timed at every size in usual runs.
 COMMON = ("float32", "float64", "int32", "int64")
+# Functions of distinct elements: what of a result is compared, and PyTorch's words.
+UNIQUE: dict[str, tuple[str, dict[str, str]]] = {
+    "unique_values": (
+        # The standard leaves the order open, and NumPy uses that.
+        "xp.sort(r)",
+        {"PyTorch": "xp.unique(x, sorted=False)", "PyTorch compared": "xp.sort(r)[0]"},
+    ),
+    "unique_counts": ("r", torch("xp.unique(x, return_counts=True)")),
+    "unique_inverse": ("r", torch("xp.unique(x, return_inverse=True)")),
+    "unique_all": ("r", {}),
+}
 SIZES = (64, KIBI, 16 * KIBI, 128 * KIBI, MEBI, 4 * MEBI)
 
 
@@ -63,54 +87,38 @@ def sorts(scale: Scale) -> Iterator[Case]:
             for length in sorted({min(n, 3000), min(n, 16384)}):
                 lines = Operand((n // length, length), dtype, "spread")
                 yield order(function, lines, tier=USUAL if dtype == "float32" else FULL)
+        for length in sorted({min(n, 128), min(n, 1024)}):
+            yield order(function, Operand((n // length, length), "int8", "spread"), tier=FULL)
+    yield order("sort", Operand((scale.large,), "float32", "spread"), tier=FULL)
+
+
+def distinct(function: str, operand: Operand, tier: int) -> Case:
+    """Return the case of one of the functions of distinct elements."""
+    compared, spelled = UNIQUE[function]
+    return Case(
+        "sorting",
+        f"{function}{' of few values' if operand.values == 'few' else ''}",
+        f"xp.{function}(x)",
+        {"x": operand},
+        compared=compared,
+        spelled=spelled,
+        tier=tier,
+    )
 
 
 def cases(scale: Scale) -> Iterator[Case]:
     """Yield sorts, sets and searches."""
     yield from sorts(scale)
-    sorted_result = "xp.sort(r)"
     for dtype in (*FLOATING, "int32", "int64", "int8"):
         for n in (scale.cached, scale.medium):
             for values in ("spread", "few"):
                 operand = Operand((n,), dtype, values)
-                kind = " of few values" if values == "few" else ""
                 tier = QUICK if dtype == "int64" and n == scale.medium else USUAL
-                yield Case(
-                    "sorting",
-                    f"unique_values{kind}",
-                    "xp.unique_values(x)",
-                    {"x": operand},
-                    # The standard leaves the order open, and NumPy uses that.
-                    compared=sorted_result,
-                    spelled={
-                        "PyTorch": "xp.unique(x, sorted=False)",
-                        "PyTorch compared": "xp.sort(r)[0]",
-                    },
-                    tier=tier,
-                )
-                yield Case(
-                    "sorting",
-                    f"unique_counts{kind}",
-                    "xp.unique_counts(x)",
-                    {"x": operand},
-                    spelled={"PyTorch": "xp.unique(x, return_counts=True)"},
-                    tier=USUAL if dtype in ("float64", "int64") else FULL,
-                )
-                yield Case(
-                    "sorting",
-                    f"unique_inverse{kind}",
-                    "xp.unique_inverse(x)",
-                    {"x": operand},
-                    spelled={"PyTorch": "xp.unique(x, return_inverse=True)"},
-                    tier=USUAL if dtype in ("float64", "int64") else FULL,
-                )
-                yield Case(
-                    "sorting",
-                    f"unique_all{kind}",
-                    "xp.unique_all(x)",
-                    {"x": operand},
-                    tier=USUAL if dtype == "float64" else FULL,
-                )
+                yield distinct("unique_values", operand, tier)
+                tier = USUAL if dtype in ("float64", "int64") else FULL
+                yield distinct("unique_counts", operand, tier)
+                yield distinct("unique_inverse", operand, tier)
+                yield distinct("unique_all", operand, USUAL if dtype == "float64" else FULL)
         among = Operand((1000,), dtype, "spread")
         yield Case(
             "sorting",
@@ -118,6 +126,13 @@ def cases(scale: Scale) -> Iterator[Case]:
             "xp.isin(x, y)",
             {"x": Operand((scale.medium,), dtype, "spread"), "y": among},
         )
+    # Many, and bytes, which a GPU counts.
+    for function, dtype, n in (
+        ("unique_values", "float32", scale.large),
+        ("unique_values", "uint8", scale.large // 4),
+        ("unique_inverse", "uint8", scale.large // 4),
+    ):
+        yield distinct(function, Operand((n,), dtype, "spread"), FULL)
     few = {
         "x": Operand((scale.medium,), "int64", "few"),
         "y": Operand((1000,), "int64", "below", high=100),

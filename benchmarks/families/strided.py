@@ -114,11 +114,12 @@ def cubes(n: int, dtype: str, tier: int) -> Iterator[Case]:
         ("x + y[:, :1, :]", {"v": "y[:, :1, :]"}, 1),
         ("x + y[:, :, :1]", {"v": "y[:, :, :1]"}, 1),
         ("x + y[:1]", {"v": "y[:1]"}, 1),
+        ("x[..., 1:] - x[..., :-1]", {"u": "x[..., 1:]", "v": "x[..., :-1]"}, 1),
     ):
         yield Case(
             "strided",
             operation,
-            "x + v",
+            "u - v" if "u" in views else "x + v",
             operands,
             views=views,
             reads=reads * size,
