@@ -428,25 +428,26 @@ def test_many_short_rows_in_another_order():
         np.testing.assert_array_equal(np.asarray(xp.asarray(x[view], copy=True)), a[view])
 
 
+def walled(a, at_end):
+    """`a` at the beginning or the end of pages between two that nothing may touch."""
+    page = mmap.PAGESIZE
+    libc = ctypes.CDLL(None)
+    pages = -(-a.nbytes // page)
+    memory = mmap.mmap(-1, (pages + 2) * page)
+    first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for wall in (first, first + (pages + 1) * page):
+        if libc.mprotect(ctypes.c_void_p(wall), page, 0) != 0:
+            pytest.skip("pages cannot be protected")
+    start = page + (pages * page - a.nbytes if at_end else 0)
+    inside = np.frombuffer(memory, a.dtype, a.size, start).reshape(a.shape)
+    inside[...] = a
+    return inside
+
+
 @pytest.mark.cpu
 @pytest.mark.parametrize("dtype", WIDTHS)
 def test_short_rows_at_the_ends_of_memory(dtype):
     """Nothing is read or written before the first or behind the last row."""
-    page = mmap.PAGESIZE
-    libc = ctypes.CDLL(None)
-
-    def walled(a, at_end):
-        pages = -(-a.nbytes // page)
-        memory = mmap.mmap(-1, (pages + 2) * page)
-        first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        for wall in (first, first + (pages + 1) * page):
-            if libc.mprotect(ctypes.c_void_p(wall), page, 0) != 0:
-                pytest.skip("pages cannot be protected")
-        start = page + (pages * page - a.nbytes if at_end else 0)
-        inside = np.frombuffer(memory, a.dtype, a.size, start).reshape(a.shape)
-        inside[...] = a
-        return inside
-
     for rows, columns in [(1, 2), (1, 3), (1, 4), (2, 2), (3, 3), (1, 15)]:
         for n in (32, 45, 200):
             a = counted((n, rows, columns), dtype)
@@ -457,6 +458,22 @@ def test_short_rows_at_the_ends_of_memory(dtype):
                     x, y = xp.asarray(walled(a, at_end)), xp.asarray(to, copy=False)
                     y[...] = view(x)
                     np.testing.assert_array_equal(to, view(a))
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_few_columns_at_the_ends_of_memory(dtype):
+    for columns in (2, 3, 4, 5, 7, 8, 11, 15):
+        for n in (33, 45, 300):
+            for whole in (columns, columns + 1):
+                a = counted((n, whole), dtype)
+                part = np.s_[:, whole - columns :]
+                for at_end in (False, True):
+                    for to in (np.zeros((columns, n), dtype), np.zeros((n, columns), dtype).T):
+                        to = walled(to, at_end) if to.flags.c_contiguous else walled(to.T, at_end).T
+                        x = xp.asarray(walled(a, at_end), copy=False)
+                        xp.asarray(to, copy=False)[...] = x[part].T
+                        np.testing.assert_array_equal(to, a[part].T)
 
 
 def test_complex_numbers_that_lie_backwards_into_memory_aligned_as_their_parts():
@@ -485,6 +502,22 @@ def test_few_columns_are_turned(dtype, columns):
         apart[:, 1:-1] = x.T
         np.testing.assert_array_equal(np.asarray(apart)[:, 1:-1], a.T)
         assert xp.all(apart[:, :: columns + 1] == 99)
+
+
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("columns", [2, 3, 4, 5, 7, 8, 9, 12, 15, 16])
+def test_few_columns_become_rows(dtype, columns):
+    """Of whole rows and of parts, to rows that follow each other, have gaps, or share few sets."""
+    for n in [*LENGTHS, 79, 80, 81, 1000]:
+        a = counted((n, columns + 2), dtype)
+        for part in (np.s_[:, :-2], np.s_[:, 1:-1], np.s_[::-1, 2:], np.s_[:, -3::-1]):
+            expected = np.ascontiguousarray(a[part].T)
+            for x in (xp.asarray(a)[part].T, xp.asarray(np.ascontiguousarray(a[part])).T):
+                for wide in (n, n + 3, 4096):
+                    y = xp.full((columns, wide), 99, dtype=x.dtype)
+                    y[:, wide - n :] = x
+                    np.testing.assert_array_equal(np.asarray(y)[:, wide - n :], expected)
+                    assert xp.all(y[:, : wide - n] == 99)
 
 
 def test_parts_that_take_turns_before_short_dimensions():

@@ -71,15 +71,16 @@ def gathers(scale: Scale) -> Iterator[Case]:
                     writes=size // 2,
                     spelled={"PyTorch": f"xp.index_select(x, {axis}, i)"},
                 )
-        for n, picks in itertools.product((scale.medium, scale.large), (5, 12)):
-            rows = max(1, n // 512)
-            size = 2 * itemsize(dtype) * rows * picks * 32
+        middle = itertools.product((scale.medium, scale.large), (5, 12), (32,))
+        for n, picks, run in (*middle, (scale.medium, 5, 100)):
+            rows = max(1, n // (16 * run))
+            size = 2 * itemsize(dtype) * rows * picks * run
             yield Case(
                 "indexing",
                 f"take of {picks}, axis=1",
                 "xp.take(x, i, axis=1)",
                 {
-                    "x": Operand((rows, 16, 32), dtype),
+                    "x": Operand((rows, 16, run), dtype),
                     "i": Operand((picks,), "int64", "below", high=16),
                 },
                 reads=size // 2,

@@ -691,9 +691,10 @@ i64 traffic_of_run(i64 bytes) {
   return std::max<i64>(64, bytes);
 }
 
-// Whether a plan of indices, source and result picks short runs by few indices, the same ones in
-// each of many rows.
-constexpr i64 few_alike = 64;
+// Whether a plan of indices, source and result picks runs of less than a page by few indices, the
+// same ones in each of many rows.
+// Results that go past the caches are written in lines of longer ones.
+constexpr i64 few_alike = 64, most_alike = 2048, most_alike_streamed = 512;
 bool picks_runs_alike(const Plan& plan, i64 itemsize) {
   const int last = plan.ndim() - 1, along = last - 1;
   if (along < 1 || plan.stride[0][last] != 0 || plan.stride[1][last] != 1 ||
@@ -703,8 +704,19 @@ bool picks_runs_alike(const Plan& plan, i64 itemsize) {
   for (int d = 0; d < along; ++d) {
     if (plan.stride[0][d] != 0) return false;
   }
+  const i64 result = plan.count() * itemsize;
+  const i64 most = goes_past_caches(result, result) ? most_alike_streamed : most_alike;
   return plan.size[along] <= few_alike && plan.size[along - 1] >= 8 &&
-         plan.size[last] * itemsize <= fetched_run;
+         plan.size[last] * itemsize <= most;
+}
+
+// Whether runs that lie evenly, of a plan as above, make a view with a dimension less: they are one
+// run, or those of a row go on in the next one.
+bool follow_each_other(const Plan& plan, const i64* offsets, i64 picks) {
+  if (picks == 1) return true;
+  const int last = plan.ndim() - 1;
+  const i64 apart = offsets[1] - offsets[0];
+  return apart == plan.size[last] || apart * picks == plan.stride[1][last - 2];
 }
 
 // The short rows that are picked by few indices, the same ones in each of many rows: single items,
@@ -1017,9 +1029,10 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         i64 offsets[few_picks];
         failed = offsets_of_run<I>(index.data, sizeof(I), offsets, picks, n, stride);
         if (failed) return;
-        const bool by_slabs =
-            row_bytes < fetched_run && near && !(runs_alike && row_bytes >= line_bytes);
-        if (by_slabs || (plan.ndim() > 2 && evenly_apart(offsets, picks))) {
+        const bool whole = runs_alike && row_bytes >= line_bytes;
+        const bool by_slabs = row_bytes < fetched_run && near && !whole;
+        const bool even = plan.ndim() > 2 && evenly_apart(offsets, picks);
+        if (by_slabs || (even && (!whole || follow_each_other(plan, offsets, picks)))) {
           return for_each_slab(*index.layout, offsets, in, out,
                                [](const Operand& slab, const Operand& part) { copy(slab, part); });
         }

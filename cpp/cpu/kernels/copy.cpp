@@ -746,6 +746,8 @@ ARRAYX_HD void transpose_batch(Columns in, char* out, i64 out_row, i64 rows, i64
 
 template <class T>
 void pack_row(const char* in, i64 step, char* out, i64 n);
+template <class T>
+i64 split_few(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns);
 
 // What transpose() below does, for at least far_bytes of as many rows as a square has and `across`
 // columns or more.
@@ -861,9 +863,10 @@ void transpose(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, 
       return transpose_small<T>(in, in_column, out, out_row, rows, columns);
     }
   }
-  if (rows < n && columns >= n) {  // few: one after the other, while the input is in L1
-    const i64 together = 8192 / (rows * size);
-    for (i64 c = 0; c < columns; c += together) {
+  if (rows < n && columns >= n) {
+    const i64 done = split_few<T>(in, in_column, out, out_row, rows, columns);
+    const i64 together = 8192 / (rows * size);  // one after the other, while the input is in L1
+    for (i64 c = done; c < columns; c += together) {
       for (i64 r = 0; r < rows; ++r) {
         pack_row<T>(in + c * in_column + r * size, in_column, out + r * out_row + c * size,
                     std::min(together, columns - c));
@@ -971,6 +974,95 @@ void pack_row(const char* in, i64 step, char* out, i64 n) {
       break;
   }
   copy_row<T>(in + done * step, step, out + done * size, size, n - done);
+}
+
+// Rows of fewer items than a square of n has, to as many rows of the output: squares read what
+// follows a row, too, and write its own items alone. How many are done; the last ones would be read
+// beyond their end.
+template <class T, int n>
+ARRAYX_HD i64 split_by_squares(const char* in, i64 in_column, char* out, i64 out_row, i64 rows,
+                               i64 columns) {
+  constexpr i64 size = sizeof(T);
+  const i64 behind = ((n - rows) * size + in_column - 1) / in_column;
+  const auto split = [&](const char* p, char* q, i64 row) {
+    Vec<T, n> a[n];
+    ARRAYX_UNROLL
+    for (int i = 0; i < n; ++i) a[i] = Vec<T, n>::load(p + i * in_column);
+    rows_to_columns(a);
+    ARRAYX_UNROLL
+    for (int i = 0; i < n; ++i) {
+      if (i < rows) a[i].store(q + i * row);
+    }
+  };
+  i64 c = 0;
+  if (share_few_sets(rows, out_row)) {
+    // An L1 would not hold the lines of all rows until they are full.
+    constexpr i64 width = std::max<i64>(4 * line_bytes, n * size);
+    alignas(64) char tile[n * width];
+    constexpr i64 together = width / size;
+    for (; c + together + behind <= columns; c += together) {
+      for (i64 i = 0; i < together; i += n) split(in + (c + i) * in_column, tile + i * size, width);
+      for (i64 r = 0; r < rows; ++r) {
+        copy_vectors<false>(tile + r * width, out + r * out_row + c * size, 0, width);
+      }
+    }
+  }
+  for (; c + n + behind <= columns; c += n) split(in + c * in_column, out + c * size, out_row);
+  return c;
+}
+
+// Rows of a few items that follow each other, each to a row of the output.
+template <class T, int rows>
+ARRAYX_HD i64 split_by_shuffles(const char* in, char* out, i64 out_row, i64 columns) {
+  constexpr int lanes = ops::vector_bytes / static_cast<int>(sizeof(T));
+  using V = Vec<T, lanes>;
+  constexpr std::make_integer_sequence<int, lanes> all{};
+  i64 c = 0;
+  with_halves(true, [&]<bool halves>(std::bool_constant<halves>) {
+    for (; c + lanes <= columns; c += lanes) {
+      const char* const p = in + c * rows * i64{sizeof(T)};
+      char* const q = out + c * i64{sizeof(T)};
+      V a[rows];
+      ARRAYX_UNROLL
+      for (int j = 0; j < rows; ++j) {
+        a[j] = halves ? V::load_in_halves(p + j * sizeof(V)) : V::load(p + j * sizeof(V));
+      }
+      every<rows, 0>(a, all).store(q);
+      every<rows, 1>(a, all).store(q + out_row);
+      if constexpr (rows > 2) every<rows, 2>(a, all).store(q + 2 * out_row);
+      if constexpr (rows > 3) every<rows, 3>(a, all).store(q + 3 * out_row);
+    }
+  });
+  return c;
+}
+
+// The columns that transpose() takes so where it has but a few rows.
+template <class T>
+i64 split_few(const char* in, i64 in_column, char* out, i64 out_row, i64 rows, i64 columns) {
+  constexpr i64 size = sizeof(T);
+  if constexpr (shuffled<T>) {
+    if (in_column == rows * size) {
+      if (rows == 2) return split_by_shuffles<T, 2>(in, out, out_row, columns);
+      if constexpr (ops::vector_bytes >= 32) {
+        if (rows == 3) return split_by_shuffles<T, 3>(in, out, out_row, columns);
+      }
+      if (rows == 4) return split_by_shuffles<T, 4>(in, out, out_row, columns);
+    }
+  }
+  if (rows < 2 || in_column < rows * size) return 0;
+  const auto squares = [&]<int n>(std::integral_constant<int, n>) {
+    return split_by_squares<T, n>(in, in_column, out, out_row, rows, columns);
+  };
+  if constexpr (in_order<T, 4>) {
+    if (rows <= 4) return squares(std::integral_constant<int, 4>());
+  }
+  if constexpr (in_order<T, 8>) {
+    if (rows <= 8) return squares(std::integral_constant<int, 8>());
+  }
+  if constexpr (in_order<T, 16>) {
+    if (rows > 2) return squares(std::integral_constant<int, 16>());
+  }
+  return 0;
 }
 
 // Items of a row to every Step-th place, without touching what lies between: with masked stores

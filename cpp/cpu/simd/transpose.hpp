@@ -23,8 +23,8 @@ ARRAYX_HD Vec<T, W> halves(Vec<T, W> x, Vec<T, W> y) {
   return halves<Half, N>(x, y, std::make_index_sequence<W>());
 }
 
-// Every Step-th item of Step vectors in a row, the first being the First-th: 0 or the last one of
-// Step. Items are groups of U lanes.
+// Every Step-th item of Step vectors in a row, the first being the First-th. Items are groups of U
+// lanes.
 template <int Step, int First, int U = 1, class V, int... I>
 ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
   constexpr int n = sizeof...(I);
@@ -35,9 +35,8 @@ ARRAYX_HD V every(const V* a, std::integer_sequence<int, I...> lanes) {
     const V two(__builtin_shufflevector(a[0].v, a[1].v, (from(I) < 2 * n ? from(I) : 0)...));
     return V(__builtin_shufflevector(two.v, a[2].v, (from(I) < 2 * n ? I : from(I) - n)...));
   } else {
-    constexpr int first = First == 0 ? 0 : 1;
-    const V two[2] = {every<2, first, U>(a, lanes), every<2, first, U>(a + 2, lanes)};
-    return every<2, first, U>(two, lanes);
+    const V two[2] = {every<2, First % 2, U>(a, lanes), every<2, First % 2, U>(a + 2, lanes)};
+    return every<2, First / 2, U>(two, lanes);
   }
 }
 
