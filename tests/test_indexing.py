@@ -727,6 +727,54 @@ def test_few_are_picked_from_each_of_many_short_rows(shape, dtype):
                     finished(xp.take(ours(view), ours(np.array([0, wrong])), axis=axis))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "float32", "complex128"])
+@pytest.mark.parametrize(
+    "shape", [(700, 4), (40, 31, 6), (9, 5, 40), (3, 1200), (70, 300), (12, 8, 100)]
+)
+def test_masks_of_an_axis(shape, dtype):
+    draw = Draw(shape[0])
+    a = draw.values(shape, dtype)
+    for view in (a, a[::-1, ..., ::-1], a.T, a[1:, ..., 1:]):
+        for axis in range(view.ndim):
+            at = (slice(None),) * axis
+            for part in (0, 0.1, 0.7, 1):
+                mask = draw.numpy.random(view.shape[axis]) < part
+                same(ours(view)[(*at, ours(mask))], view[(*at, mask)])
+
+
+def test_a_tuple_of_one_is_its_entry():
+    a = np.arange(40.0).reshape(10, 4)
+    index, x = np.array([3, 1, 1]), ours(a)
+    same(x[(ours(index),)], a[(index,)])
+    same(x[([3, 1],)], a[([3, 1],)])
+    same(x[((3, 1),)], a[((3, 1),)])
+    same(x[((3, 1), (0, 2))], a[((3, 1), (0, 2))])
+    x[(ours(index),)] = 7.0
+    a[(index,)] = 7.0
+    same(x, a)
+
+
+def test_items_are_assigned_before_anything_else_is_or_not_at_all():
+    x = xp.arange(10.0)
+    index, values = xp.asarray([1, 9, 1]), xp.asarray([5.0, 6.0, 7.0])
+    x[index] = values
+    same(x, np.array([0, 7, 2, 3, 4, 5, 6, 7, 8, 6.0]))
+    with pytest.raises(IndexError, match=out_of_bounds(10, 0, 10)):
+        x[xp.asarray([0, 10, 2])] = values
+        finished(x)
+    frozen = xp.broadcast_to(xp.asarray(1.0), (10,))
+    with pytest.raises(ValueError, match="is a broadcast view"):
+        frozen[index] = values
+    with pytest.raises(ValueError, match="does not broadcast"):
+        x[index] = xp.arange(4.0)
+    x = xp.arange(10.0)
+    x[index] = x[2:5]
+    same(x, np.array([0, 4, 2, 3, 4, 5, 6, 7, 8, 3.0]))
+    places = xp.asarray([2, 0, 1])
+    places[places] = places
+    same(places, np.array([0, 1, 2]))
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
 @pytest.mark.parametrize("picks", [3, 30, 200])
 def test_an_index_that_a_view_repeats(dtype, picks):

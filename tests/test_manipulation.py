@@ -222,6 +222,20 @@ def test_repeat_by_many_counts_and_to_many_elements():
             xp.repeat(xp.asarray(a), xp.asarray(counts), axis=0)
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+def test_stacks_of_permuted_arrays_lie_one_behind_the_other(order):
+    a = np.arange(5 * 6 * 70.0).reshape(5, 6, 70)
+    first, second = a.transpose(order), -a.transpose(order)
+    other = np.ascontiguousarray(second)
+    for axis in range(-4, 4):
+        for parts in ([first, second], [first, other], [other, first], [first[::-1], second]):
+            result = xp.stack([xp.asarray(part) for part in parts], axis=axis)
+            same(result, np.stack(parts, axis=axis))
+        result = xp.stack([xp.asarray(first)] * 2, axis=axis)
+        if order != (0, 1, 2):
+            assert result.strides[axis] == a.nbytes
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float64"])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_joins_of_large_parts(dtype, axis):

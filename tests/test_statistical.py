@@ -181,6 +181,29 @@ def test_floating_products_of_any_array(seed):
                 assert ((x == 0) == (expected == 0)).all()
 
 
+@pytest.mark.parametrize("dtype", COMPLEX)
+@pytest.mark.parametrize("columns", [1, 2, 3, 8, 17, 35, 67])
+def test_complex_products_of_columns_are_those_of_rows(dtype, columns):
+    draw = Draw(columns)
+    for rows in (1, 2, 5, 64, 1000):
+        parts = draw.numpy.standard_normal((2, rows, columns)) * 2
+        a = (parts[0] + 1j * parts[1]).astype(dtype)
+        a[draw.numpy.integers(rows), :: max(1, columns // 3)] = 0
+        a[-1, columns // 2] = complex(-0.0, math.inf)
+        across = xp.prod(ours(a), axis=0)
+        along = xp.prod(ours(np.ascontiguousarray(a.T)), axis=1)
+        parts_of = [np.asarray(f(x)) for x in (across, along) for f in (xp.real, xp.imag)]
+        for x, y in zip(parts_of[:2], parts_of[2:], strict=True):
+            np.testing.assert_array_equal(x, y)
+            np.testing.assert_array_equal(np.signbit(x)[x == x], np.signbit(y)[y == y])
+        if rows == 2:
+            with np.errstate(all="ignore"):
+                re = a[0].real * a[1].real - a[0].imag * a[1].imag
+                im = a[0].real * a[1].imag + a[0].imag * a[1].real
+            np.testing.assert_array_equal(parts_of[0], re)
+            np.testing.assert_array_equal(parts_of[1], im)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
 @pytest.mark.parametrize(("shape", "axis"), LARGE_SHAPES)
 def test_large_sums(shape, axis, dtype):

@@ -141,6 +141,13 @@ def masks(scale: Scale) -> Iterator[Case]:
                 "m": Operand(square[:1], "bool", "mask", high=0.5),
             },
         )
+        for shape in (square, (scale.medium // 4, 5)):
+            yield Case(
+                "indexing",
+                "x[:, mask of 50%]",
+                "x[:, m]",
+                {"x": Operand(shape, dtype), "m": Operand(shape[1:], "bool", "mask", high=0.5)},
+            )
         yield Case(
             "indexing",
             "x[mask of 50%]",

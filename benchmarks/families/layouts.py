@@ -10,6 +10,7 @@ FEW = "few columns"
 CUBE = "cube"
 SHORT = "short dimensions"
 MIDDLE = "short middle"
+SWAPPED = "swapped"
 PIXELS = "pixels"
 SMALL = "small matrices"
 # Operation: its statement, the view that u is of x, what x is, and PyTorch's words.
@@ -49,6 +50,13 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "sum of a crop": ("xp.sum(u)", "x[1:-1, 1:-1]", FEW, {}),
     "sum of x[::-1]": ("xp.sum(u)", "x[::-1]", FEW, {}),
     "concat of permuted": ("xp.concat((u, u), axis=1)", "PERMUTED", CUBE, {}),
+    "stack of x.T": ("xp.stack((u, u))", "x.T", FEW, {}),
+    "sum of permuted (1, 0, 2)": (
+        "xp.sum(u)",
+        "xp.permute_dims(x, (1, 0, 2))",
+        SWAPPED,
+        {"NumPy u": "x.transpose((1, 0, 2))", "PyTorch u": "x.permute((1, 0, 2))"},
+    ),
     "stack of permuted, axis=-1": ("xp.stack((u, u), axis=-1)", "PERMUTED", CUBE, {}),
     "roll of permuted": ("xp.roll(u, 1, axis=1)", "PERMUTED", CUBE, torch("xp.roll(u, 1, 1)")),
     "max of permuted": ("xp.max(u)", "PERMUTED", CUBE, {}),
@@ -106,6 +114,7 @@ def cases(scale: Scale) -> Iterator[Case]:
         CUBE: [(64, 63, 62)],
         SHORT: [(2,) * 16],
         MIDDLE: [(n // 16, 2, 2), (n // 64, 4, 30)],
+        SWAPPED: [(5, n // 8, 2)],
         PIXELS: [(n // 512, 512, 3), (n // 512, 512, 4)],
         SMALL: [(n // 8, 2, 2), (n // 16, 3, 3), (n // 16, 4, 4)],
     }

@@ -195,7 +195,7 @@ def reductions(scale: Scale) -> Iterator[Case]:
         for dtype in dtypes:
             yield from over_pairs(function, dtype, n)
     for function, dtypes in {
-        "prod": FLOATING,
+        "prod": (*FLOATING, "complex64"),
         "any": ("bool",),
         "all": ("bool",),
         "count_nonzero": ("bool", "float32"),

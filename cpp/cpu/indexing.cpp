@@ -1069,7 +1069,8 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
         row.offset = run ? 8 : 0;
         const bool contiguous = index_step == i64(sizeof(I)) && step.out == bytes;
         const bool fetches = reached * bytes >= (run ? last_cache_bytes() / 2 : fetched_from());
-        // A row of which most lines are picked, in no order, is fetched in order.
+        // A row of which most lines are picked is fetched in order, unless the hardware sees them
+        // coming from a cache.
         const i64 fetched_row = fetches && stride == 1 && n * bytes >= 1024 &&
                                         n * bytes <= std::min(cut.length, i64{512}) * 64
                                     ? n * bytes
@@ -1108,8 +1109,10 @@ bool gather_indexed(const Operand& in, const Operand& index, i64 n, i64 stride, 
                 const i64 count = std::min(alike_picks, columns - j);
                 wrong |=
                     offsets_of_run<I>(from + j * index_step, index_step, shared, count, n, stride);
+                const bool near = reached * bytes < fetched_alike_from();
+                const bool seen = near && std::is_sorted(shared, shared + count);
                 pick_alike<T>(shared, p + j * step.in, q + j * bytes, rows, count, step, row,
-                              j == 0 ? fetched_row : 0, streamed);
+                              j == 0 && !seen ? fetched_row : 0, streamed);
               }
               return;
             }

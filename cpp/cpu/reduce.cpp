@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "../operands.hpp"
+#include "block_loop.hpp"
 #include "caches.hpp"
 #include "engine.hpp"
 #include "items.hpp"
@@ -132,7 +133,9 @@ struct Pass {
 
 // Copies group elements k0 … k0 + count of `width` outputs, `kept_stride` bytes apart, into a block
 // [count][width] (columns) or [width][count]. Of that the rows of an output's last two dimensions
-// go to the kernel together, which may lie transposed or be short.
+// go to the kernel together, which may lie transposed or be short, and those of three where two
+// have few elements and the third has more.
+constexpr std::int64_t short_plane = 64, least_planes = 8;
 void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t width,
           std::int64_t k0, std::int64_t count, bool columns, char* block) {
   const Plan& g = p.group;
@@ -149,11 +152,25 @@ void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t 
   const Strides2D from{columns ? step : kept_stride, columns ? kept_stride : step};
   const Strides2D to{(columns ? width : count) * item, item};
   for (;;) {
-    std::int64_t run = std::min(g.size[last] - at[last], count), together = 1;
+    std::int64_t run = std::min(g.size[last] - at[last], count), together = 1, planes = 1;
     if (!columns && last > 0 && run == g.size[last]) {
       together = std::min(g.size[last - 1] - at[last - 1], count / run);
+      if (last > 1 && together == g.size[last - 1] && together * run <= short_plane) {
+        planes = std::min(g.size[last - 2] - at[last - 2], count / (together * run));
+      }
     }
-    if (together > 1) {
+    if (planes >= least_planes) {
+      const std::int64_t plane = together * run, *const apart = g.stride[0].data() + last - 2;
+      for (std::int64_t w = 0; w < width; ++w) {
+        copy_box(in + offset * item + w * kept_stride, {apart[0] * item, apart[1] * item, step},
+                 block + w * to.row, {plane * item, run * item, item}, {planes, together, run},
+                 item);
+      }
+      offset += (planes - 1) * apart[0] + (together - 1) * apart[1];
+      at[last - 2] += planes - 1;
+      at[last - 1] += together - 1;
+      run = planes * plane;
+    } else if (together > 1) {
       const std::int64_t row_step = g.stride[0][last - 1];
       for (std::int64_t w = 0; w < width; ++w) {
         copy_items(in + offset * item + w * kept_stride, {row_step * item, step},

@@ -259,7 +259,9 @@ void gather_into(const Array& slabs, const Selection& s, const Array& out) {
   const auto gather = [&](const Array& index, std::int64_t n, std::int64_t stride, auto* bad) {
     return engine.gather_indexed(slabs, index, n, stride, out, bad);
   };
-  if (s.picked.size() == 1 && !s.picked[0].is_offset && by_one_index(s, gather)) return;
+  // Engines know ways of few picks from many slabs, which need the picks as they are.
+  const auto are_offsets = [&](const PickedAxis& p) { return p.is_offset && slabs.size() == 1; };
+  if (s.picked.size() == 1 && !are_offsets(s.picked[0]) && by_one_index(s, gather)) return;
   const Array offsets = offsets_of(s, slabs.device());
   // Of an axis without elements no index is right, which an engine may tell later.
   const bool empty = std::any_of(s.picked.begin(), s.picked.end(),
@@ -405,21 +407,21 @@ bool assign_where(const Array& x, std::span<const IndexItem> key, const Operand&
   return true;
 }
 
-// `a`, or a copy of it that what is written to x does not change.
-Array apart_from(const Array& x, const Array& a) {
-  return may_overlap(x, a) ? copy(a) : a;
+// `a`, or a copy of it, in `held`, that what is written to x does not change.
+const Array& apart_from(const Array& x, const Array& a, Array& held) {
+  return may_overlap(x, a) ? held = copy(a) : a;
 }
 
-// x[index] = one value, or one for each index, for a one-dimensional x. False when the key or the
-// value is of another kind, or the engine has no such loop.
-bool scattered(const Array& x, std::span<const IndexItem> key, const Element* element,
-               const Array* array) {
-  if (x.ndim() != 1 || key.size() != 1 || key[0].kind != Kind::array) return false;
-  if (!is_integer(key[0].array.dtype)) return false;
-  if (!element && array->shape() != key[0].array.shape()) return false;
-  check_same_device(x, key[0].array);
-  const Array index = apart_from(x, key[0].array);
-  const Array source = element ? Array() : apart_from(x, astype(*array, x.dtype, false));
+// x[index] = one value, or one for each index, for a one-dimensional x. False when the index or the
+// values are of another kind, or the engine has no such loop.
+bool scattered(const Array& x, const Array& given, const Element* element, const Array* array) {
+  if (x.ndim() != 1 || !is_integer(given.dtype)) return false;
+  if (!element && array->shape() != given.shape()) return false;
+  check_same_device(x, given);
+  Array held[3];
+  const Array& index = apart_from(x, given, held[0]);
+  if (!element && array->dtype != x.dtype) array = &(held[1] = astype(*array, x.dtype, false));
+  const Array& source = element ? held[2] : apart_from(x, *array, held[2]);
   std::int64_t bad = 0;
   const std::optional<bool> done =
       backend_of(x).scatter_indexed(element ? Operand(*element) : Operand(source), index, x.size(),
@@ -460,7 +462,10 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
   if (array && array->ndim() == 0) element = item(astype(*array, x.dtype, false));
   const bool one_value = scalar || array->ndim() == 0;
   if (one_value && assign_where(x, key, element)) return;
-  if (scattered(x, key, one_value ? &element : nullptr, array)) return;
+  if (key.size() == 1 && key[0].kind == IndexItem::Kind::array &&
+      scattered(x, key[0].array, one_value ? &element : nullptr, array)) {
+    return;
+  }
 
   Selection s = select(x, key);
   if (!s.has_arrays) {
@@ -468,11 +473,22 @@ void set_item(const Array& x, std::span<const IndexItem> key, const Value& value
     if (scalar) return fill(target, element);
     return assign(target, fitted(*array, s.slab.shape));
   }
-  for (PickedAxis& p : s.picked) p.index = apart_from(x, p.index);
+  for (PickedAxis& p : s.picked) {
+    if (may_overlap(x, p.index)) p.index = copy(p.index);
+  }
   if (one_value) return scatter_into(element, s, x.with(s.slab));
-  Array source = apart_from(x, fitted(astype(*array, x.dtype, false), s.shape()));
-  source = source.with(index_first(source.layout, s.index_shape.size(), s.place));
-  scatter_into(source, s, x.with(s.slab));
+  const Array fit = fitted(astype(*array, x.dtype, false), s.shape());
+  Array held;
+  const Array& source = apart_from(x, fit, held);
+  scatter_into(source.with(index_first(source.layout, s.index_shape.size(), s.place)), s,
+               x.with(s.slab));
+}
+
+bool assign_picked(const Array& x, const Array& index, const Array& values) {
+  if (values.dtype != x.dtype || values.ndim() == 0) return false;
+  check_writable(x, "the array");
+  check_same_device(x, values);
+  return scattered(x, index, nullptr, &values);
 }
 
 Array take(const Array& x, const Array& indices, std::optional<std::int64_t> axis) {

@@ -22,6 +22,9 @@ struct IndexItem {
 Array get_item(const Array& x, std::span<const IndexItem> key);
 // x[key] = value, broadcast; the value's dtype must promote to x's (TypeError), x be writable.
 void set_item(const Array& x, std::span<const IndexItem> key, const Value& value);
+// x[index] = values where x has one dimension, and values its dtype and a value for each index:
+// without what a key takes. False, and nothing done, for all else.
+bool assign_picked(const Array& x, const Array& index, const Array& values);
 
 Array take(const Array& x, const Array& indices, std::optional<std::int64_t> axis);
 Array take_along_axis(const Array& x, const Array& indices, std::int64_t axis);

@@ -334,11 +334,23 @@ Array stack(std::span<const Array> arrays, std::int64_t axis) {
       value_error("stack: all arrays must have one shape, not ", shape, " and ", a.shape());
     }
   }
-  shape.insert(along, static_cast<std::int64_t>(arrays.size()));
+  const auto count = static_cast<std::int64_t>(arrays.size());
   std::vector<Array> apart;  // each with a dimension of one where they stand side by side
   apart.reserve(arrays.size());
-  for (const Array& a : arrays) apart.push_back(a.with(insert_axis(a.layout, along)));
-  return join(apart, along, shape, dtype);
+  const MemoryOrder order(arrays[0]);
+  if (order.is_of_shape()) {
+    shape.insert(along, count);
+    for (const Array& a : arrays) apart.push_back(a.with(insert_axis(a.layout, along)));
+    return join(apart, along, shape, dtype);
+  }
+  // In another order they lie whole, one behind the other, wherever that dimension is wanted.
+  Dims lying = order.of(shape), axes;
+  lying.insert(0, count);
+  for (const Array& a : arrays) apart.push_back(a.with(insert_axis(order.of(a).layout, 0)));
+  for (int i = 0; i < shape.size(); ++i) axes.push_back(order.place(i) + 1);
+  axes.insert(along, 0);
+  const Array out = join(apart, 0, lying, dtype);
+  return out.with(permute(out.layout, axes));
 }
 
 Array repeat(const Array& x, std::int64_t repeats, std::optional<std::int64_t> axis) {

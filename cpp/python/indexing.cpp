@@ -124,8 +124,8 @@ IndexItem parse_item(PyObject* object, Device device) {
 class Key {
  public:
   Key(PyObject* key, Device device) {
-    if (!PyTuple_Check(key)) {
-      only_ = parse_item(key, device);
+    if (!PyTuple_Check(key) || PyTuple_GET_SIZE(key) == 1) {
+      only_ = parse_item(PyTuple_Check(key) ? PyTuple_GET_ITEM(key, 0) : key, device);
       return;
     }
     several_.reserve(PyTuple_GET_SIZE(key));
@@ -255,8 +255,10 @@ PyObject* general_subscript(const Array& x, PyObject* object) {
 PyObject* subscript(PyObject* self, PyObject* key) {
   try {
     const Array& x = array_of(self);
-    if (is_array(key)) {
-      const Array& index = array_of(key);
+    PyObject* const only =
+        PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 1 ? PyTuple_GET_ITEM(key, 0) : key;
+    if (is_array(only)) {
+      const Array& index = array_of(only);
       if (x.ndim() == 0 || index.ndim() == 0 || !is_integer(index.dtype)) {
         return general_subscript(x, key);
       }
@@ -373,6 +375,11 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* object) {
     const Array& x = array_of(self);
     if (!object) type_error("elements of an array cannot be deleted");
     if (assign_element(x, key, object)) return 0;
+    if (is_array(key) && is_array(object)) {
+      const Array &index = array_of(key), &values = array_of(object);
+      WithoutGil guard(x.nbytes());
+      if (assign_picked(x, index, values)) return 0;
+    }
     assign_general(x, key, as_assignable(object, x));
     return 0;
   } catch (...) {

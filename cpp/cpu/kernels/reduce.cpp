@@ -912,10 +912,50 @@ struct Columns {
                                   0, width - j);
       }
     } else {
+      constexpr int W = ops::vector_bytes / int(sizeof(A));
+      for (; j + 4 * W <= width; j += 4 * W) {
+        stripe_of_products<4>(in + j * sizeof(T), stride, count, out + j, go_on);
+      }
+      for (; j + 2 * W <= width; j += 2 * W) {
+        stripe_of_products<2>(in + j * sizeof(T), stride, count, out + j, go_on);
+      }
+      for (; j + W <= width; j += W) {
+        stripe_of_products<1>(in + j * sizeof(T), stride, count, out + j, go_on);
+      }
       for (; j < width; ++j) {
         stripe<A, 1>(in + j * sizeof(T), stride, count, at(j), out + j, plane, go_on, 0);
       }
     }
+  }
+
+  // What stripe() does for complex products, whose parts lie by turns in K vectors; with its bits.
+  template <int K>
+  ARRAYX_HD static void stripe_of_products(const char* p, int64_t stride, int64_t count, A* out,
+                                           bool go_on) {
+    using R = decltype(A::re);
+    constexpr int parts = ops::vector_bytes / int(sizeof(R));
+    using V = Vec<R, parts>;
+    V acc[K];
+    const char* const first = go_on ? reinterpret_cast<const char*>(out) : p;
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) acc[k] = V::load(first + k * sizeof(V));
+    for (int64_t i = go_on ? 0 : 1; i < count; ++i) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) {
+        const V x = V::load(p + i * stride + k * sizeof(V));
+        acc[k] = product_by_turns(acc[k], x, std::make_integer_sequence<int, parts>{});
+      }
+    }
+    ARRAYX_UNROLL
+    for (int k = 0; k < K; ++k) acc[k].store(reinterpret_cast<char*>(out) + k * sizeof(V));
+  }
+  template <class V, int... I>
+  ARRAYX_HD static V product_by_turns(V a, V b, std::integer_sequence<int, I...>) {
+    const V re(__builtin_shufflevector(a.v, a.v, (I / 2 * 2)...));
+    const V im(__builtin_shufflevector(a.v, a.v, (I / 2 * 2 + 1)...));
+    const V turned(__builtin_shufflevector(b.v, b.v, (I ^ 1)...));
+    const V minus(typename V::native{(I % 2 == 0 ? -1.0f : 1.0f)...});
+    return re * b + im * turned * minus;
   }
 
   // Whether rounds of so many vectors are added up in registers. Read in parts, each of which
