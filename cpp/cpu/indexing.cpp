@@ -692,8 +692,8 @@ i64 traffic_of_run(i64 bytes) {
 }
 
 // Whether a plan of indices, source and result picks runs of less than a page by few indices, the
-// same ones in each of many rows.
-// Results that go past the caches are written in lines of longer ones.
+// same ones in each of many rows; of a result that goes past the caches shorter ones, since longer
+// ones are written there by whole lines.
 constexpr i64 few_alike = 64, most_alike = 2048, most_alike_streamed = 512;
 bool picks_runs_alike(const Plan& plan, i64 itemsize) {
   const int last = plan.ndim() - 1, along = last - 1;
