@@ -632,6 +632,41 @@ def test_vector_norm_of_huge_and_tiny_values(dtype, order):
     assert result[3] == 0
 
 
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        ((40, 3), 0),
+        ((5000, 60), 0),
+        ((20, 30, 50, 2), (0, 1)),
+        ((4000, 30, 3), (0, 2)),
+        ((2, 900, 40, 4), (1, 3)),
+    ],
+)
+def test_vector_norm_along_columns(shape, axis, order, dtype):
+    """Of complex numbers, too, whose parts lie side by side; and in any layout the same bits."""
+    rng = np.random.default_rng(5)
+    a = random(rng, shape, dtype)
+    some = (slice(None),) * (len(shape) - 2)
+    power = 30 if eps(dtype) > 1e-10 else 200
+    a[(*some, 0)] *= 10.0**power
+    a[(*some, 1)] *= 10.0**-power
+    expected = np.sum(np.abs(a.astype("complex256")) ** order, axis=axis) ** (
+        1 / np.longdouble(order)
+    )
+    result = host(xp.linalg.vector_norm(xp.asarray(a), axis=axis, ord=order))
+    assert result.dtype == np.finfo(dtype).dtype
+    np.testing.assert_allclose(result, expected, rtol=8 * eps(dtype))
+    for view in (
+        xp.asarray(np.ascontiguousarray(a.T)).T if a.ndim == 2 else xp.asarray(a)[...],
+        xp.flip(xp.asarray(np.ascontiguousarray(a[..., ::-1])), axis=-1),
+        xp.asarray(np.repeat(a, 2, axis=-2))[..., ::2, :],
+    ):
+        again = host(xp.linalg.vector_norm(view, axis=axis, ord=order))
+        assert again.tobytes() == result.tobytes()
+
+
 @pytest.mark.parametrize("order", [0, 0.5, 1, 2, 3, math.inf])
 def test_vector_norm_of_nan_and_infinity(order):
     a = np.array([[1.0, math.nan], [1.0, -math.inf], [math.inf, math.nan]])

@@ -6,7 +6,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..cases import COMPLEX, FLOATING, FULL, QUICK, USUAL, Case, Operand, Scale, Shape, itemsize
+from ..cases import (
+    COMPLEX,
+    FLOATING,
+    FULL,
+    QUICK,
+    USUAL,
+    Case,
+    Operand,
+    Scale,
+    Shape,
+    itemsize,
+    side,
+)
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,18 @@ def cases(scale: Scale) -> Iterator[Case]:
                     spelled=row.spelled,
                     tier=QUICK if quick else USUAL if dtype == "float64" else FULL,
                 )
+    for dtype in (*FLOATING, *COMPLEX):
+        rows = side(scale.large)
+        yield Case(
+            "linalg",
+            "vector_norm, axis=0",
+            "xp.linalg.vector_norm(x, axis=0)",
+            {"x": Operand((rows, rows), dtype)},
+            reads=rows * rows * itemsize(dtype),
+            rounding=64 + rows**0.5,
+            spelled={"CuPy": "xp.linalg.norm(x, axis=0)"},
+            tier=FULL,
+        )
     for dtype in FLOATING:
         n = scale.large
         for operation, statement in {

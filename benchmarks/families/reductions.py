@@ -194,6 +194,17 @@ def reductions(scale: Scale) -> Iterator[Case]:
     ):
         for dtype in dtypes:
             yield from over_pairs(function, dtype, n)
+    # Of which a block's tiles leave a part.
+    yield case(
+        "reductions",
+        "sum",
+        (max(1, n // 130**2), 130, 130),
+        "float32",
+        (1, 2),
+        tier=FULL,
+        label="permuted (0, 2, 1)",
+        view="xp.permute_dims(x, (0, 2, 1))",
+    )
     for function, dtypes in {
         "prod": (*FLOATING, "complex64"),
         "any": ("bool",),
