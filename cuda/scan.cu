@@ -47,15 +47,14 @@ constexpr int resident_columns(int itemsize, bool overlap, int blocks) {
   return resident_blocks_of(threads, blocks * block_threads / threads);
 }
 // Threads that go along lines alone, and how many a multiprocessor has at least. Lines of up to so
-// many elements are theirs, too, where rows of lines begin at sectors: on an H200 running sums
-// along axis 0 of 3 × 1Mi float32 take 6.6 µs of 16.7 so, of 8 × 1Mi 18 of 22, of more about as
-// long; of 2 × 1Mi float64 7.8 of 14, of 3 × 1Mi 13 of 17, of 8 × 1Mi 35. Those of eight bytes that
-// are no packs are a thread's each: of 3 × (1Mi + 1) they take 14 µs of 17.7, of 8 × (1Mi + 1) they
-// would take 38 of 36.
+// many elements are theirs, too, where rows of lines begin at sectors or tiles would overlap: on an
+// H200 running sums along axis 0 of 3 × 1Mi float32 take 4.7 µs of 16.7 so, of 8 × 1Mi 18 of 22, of
+// 65 × (1Mi + 1) 160 of 230; of 3 × 1Mi float64 13 of 17, of 8 × 1Mi 35; of 2 × 1Mi int32 into
+// int64 6.4 of 17, of 8 × 1Mi int8 22 of 24.
 constexpr int alone_threads = 64, resident_alone = 8;
 constexpr int least_alone = 256;
-constexpr std::int64_t most_few_alone(int itemsize, bool packed) {
-  return itemsize == 4 ? 64 : packed ? 8 : 4;
+constexpr std::int64_t most_few_alone(int itemsize, bool packs, bool converts) {
+  return converts ? 16 : itemsize == 8 ? 8 : packs ? 64 : 128;
 }
 constexpr int resident_narrow_walks = 4;
 // Tiles of a block that wait for what stands before them.
@@ -879,12 +878,18 @@ __global__ void __launch_bounds__(1 << column_threads_log2(sizeof(A), Overlaps),
   }
 }
 
-// So many lines that each thread goes along those of a pack, or along one. Packed: the packs of
-// memory are its own; otherwise threads of a warp hand their neighbours what stands in those.
-template <class Op, class A, bool Packed, int Across = pack_bytes / int(sizeof(A))>
+// Which lines beside each other a thread goes along: those of a pack of memory, or as many that
+// lie apart, each beside those of its neighbours.
+enum class Alone { none, packs, apart };
+
+// So many lines that each thread goes along some of them.
+template <class Op, class A, Alone form, class From = A>
 __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_threads, resident_alone))
     scan_alone(const __grid_constant__ ScanLoop loop) {
   wait_for_earlier();
+  constexpr int Across = pack_bytes / sizeof(A);
+  // From one of a thread's lines to the next.
+  constexpr int beside = form == Alone::apart ? warp_size : 1;
   constexpr int E = elements_of_pack(sizeof(A)), each = packs_of_thread * E;
   constexpr int row_bits = row_log2 - packs_of_thread_log2;
   extern __shared__ __align__(16) unsigned char alone_bytes[];
@@ -892,31 +897,68 @@ __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_thread
   const int lane = threadIdx.x % warp_size;
   const u32 warp = blockIdx.x * (alone_threads / warp_size) + threadIdx.x / warp_size;
   const u32 outer = loop.inner.divide(warp), inner_size = loop.dim[0].size.divisor;
-  const int column = ((warp - outer * loop.inner.divisor) * warp_size + lane) * Across;
+  const int first = static_cast<int>(warp - outer * loop.inner.divisor) * (warp_size * Across);
+  const int column = first + lane * (form == Alone::apart ? 1 : Across);
   if (outer * inner_size >= loop.lines) return;
   const int own = int(inner_size) - column;
-  const char* in = loop.in + locate_line(loop, outer * inner_size, 0) + i64(column) * sizeof(A);
+  const char* in = loop.in + locate_line(loop, outer * inner_size, 0) + i64(column) * sizeof(From);
   char* out = loop.out + locate_line(loop, outer * inner_size, 1) + i64(column) * sizeof(A);
+  using Lines = Pack<A, Across>;  // an element of each
+  using Read = Pack<From, Across>;
+  const auto load = [&](const char* p, Read& x) {
+    if constexpr (form == Alone::packs) {
+      if (own > 0) x = *reinterpret_cast<const Read*>(p);
+    } else {
+#pragma unroll
+      for (int l = 0; l < Across; ++l) {
+        if (l * beside < own) x.v[l] = reinterpret_cast<const From*>(p)[l * beside];
+      }
+    }
+  };
+  const auto store = [&](char* p, const Lines& x) {
+    A* const to = reinterpret_cast<A*>(p);
+    if constexpr (form == Alone::packs) {
+      if (own > 0) *reinterpret_cast<Lines*>(to) = x;
+    } else {
+#pragma unroll
+      for (int l = 0; l < Across; ++l) {
+        if (l * beside < own) to[l * beside] = x.v[l];
+      }
+    }
+  };
+  if (loop.n <= E) {  // a pack along each line, one element after the other
+    Read raw[E] = {};
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+      if (i < loop.n) load(in + i * loop.in_step, raw[i]);
+    }
+    Lines sums;
+#pragma unroll
+    for (int i = 0; i < E; ++i) {
+#pragma unroll
+      for (int l = 0; l < Across; ++l) {
+        const A x = element_of<A>(loop, raw[i].v[l]);
+        sums.v[l] = i == 0 ? x : Op::combine(sums.v[l], x);
+      }
+      if (i < loop.n) store(out + i * loop.out_step, sums);
+    }
+    return;
+  }
   A blocks[row_bits][Across];  // of the row's parts
   Running<Op, A> row[Across];
   u32 part = 0;
   for (i64 left = loop.n; left > 0; left -= each, ++part) {
     const int count = static_cast<int>(min(i64(each), left));
-    Part<A> x[Across] = {};
+    Read raw[each] = {};
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-      const char* const p = in + i * loop.in_step;
-      if constexpr (Packed) {
-        Pack<A, Across> pack{};
-        if (i < count && own > 0) pack = *reinterpret_cast<const Pack<A, Across>*>(p);
+      if (i < count) load(in + i * loop.in_step, raw[i]);
+    }
+    Part<A> x[Across];
 #pragma unroll
-        for (int l = 0; l < Across; ++l) x[l][i / E][i % E] = pack.v[l];
-      } else {
+    for (int i = 0; i < each; ++i) {
 #pragma unroll
-        for (int l = 0; l < Across; ++l) {
-          if (i < count && l < own) x[l][i / E][i % E] = reinterpret_cast<const A*>(p)[l];
-        }
-      }
+      for (int l = 0; l < Across; ++l) x[l][i / E][i % E] = element_of<A>(loop, raw[i].v[l]);
     }
     const u32 at = part % (1 << row_bits);
     A total[Across];
@@ -933,47 +975,10 @@ __global__ void __launch_bounds__(alone_threads, resident_blocks_of(alone_thread
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       if (i >= count) continue;
-      A* const to = reinterpret_cast<A*>(out + i * loop.out_step);
-      if constexpr (Packed) {
-        Pack<A, Across> pack;
+      Lines line;
 #pragma unroll
-        for (int l = 0; l < Across; ++l) pack.v[l] = x[l][i / E][i % E];
-        if (own > 0) *reinterpret_cast<Pack<A, Across>*>(to) = pack;
-      } else {
-        static_assert(Across == 4);
-        // The pack of memory that the thread's first element is in: what stands there before it is
-        // its neighbour's.
-        const int shift = int(reinterpret_cast<u64>(to) / sizeof(A) % Across);
-        A y[7];
-#pragma unroll
-        for (int l = 1; l < 4; ++l) {
-          y[l - 1] = from_lane(x[l][i / E][i % E], max(lane - 1, 0));
-        }
-#pragma unroll
-        for (int l = 0; l < 4; ++l) y[3 + l] = x[l][i / E][i % E];
-        A z[6];
-#pragma unroll
-        for (int l = 0; l < 6; ++l) z[l] = shift & 1 ? y[l] : y[l + 1];
-        Pack<A, 4> pack;
-#pragma unroll
-        for (int l = 0; l < 4; ++l) pack.v[l] = shift & 2 ? z[l] : z[l + 2];
-        A* const from = to - shift;
-        const int begin = lane == 0 ? shift : 0, end = own + shift;
-        if (begin == 0 && end >= 4) {
-          *reinterpret_cast<Pack<A, 4>*>(from) = pack;
-        } else {
-#pragma unroll
-          for (int l = 0; l < 4; ++l) {
-            if (l >= begin && l < end) from[l] = pack.v[l];
-          }
-        }
-        if (lane == warp_size - 1) {
-#pragma unroll
-          for (int l = 1; l < 4; ++l) {
-            if (l >= 4 - shift && l < own) to[l] = x[l][i / E][i % E];
-          }
-        }
-      }
+      for (int l = 0; l < Across; ++l) line.v[l] = x[l][i / E][i % E];
+      store(out + i * loop.out_step, line);
     }
     in += each * loop.in_step;
     out += each * loop.out_step;
@@ -1956,7 +1961,8 @@ struct SumOfLanes {
 enum class Scan { sum, product, sum_of_bytes, sum_of_shorts };
 struct Way {
   bool columns, packed, passes, walks, bands, rows, overlaps;
-  int alone;  // lines of a thread that goes along them
+  Alone alone;
+  int in_size;  // of an element that is read
 };
 
 template <class Op, class A>
@@ -1970,16 +1976,20 @@ const void* kernel_of(const Way& way) {
                           : reinterpret_cast<const void*>(&walk_rows<Op, A, false>);
     }
   }
-  if constexpr (sizeof(A) == 4) {
-    if (way.alone > 0) {
-      return way.packed ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
-                        : reinterpret_cast<const void*>(&scan_alone<Op, A, false>);
+  if constexpr (sizeof(A) == 4 || (sizeof(A) == 8 && !ops::is_complex_v<A>)) {
+    if (way.alone == Alone::packs) {
+      return reinterpret_cast<const void*>(&scan_alone<Op, A, Alone::packs>);
     }
-  }
-  if constexpr (sizeof(A) == 8 && !ops::is_complex_v<A>) {
-    if (way.alone > 0) {
-      return way.alone > 1 ? reinterpret_cast<const void*>(&scan_alone<Op, A, true>)
-                           : reinterpret_cast<const void*>(&scan_alone<Op, A, true, 1>);
+    const auto apart = [](auto from) {
+      using From = decltype(from);
+      return reinterpret_cast<const void*>(&scan_alone<Op, A, Alone::apart, From>);
+    };
+    if (way.alone == Alone::apart) {
+      if (way.in_size == int(sizeof(A))) return apart(A());
+      if constexpr (sizeof(A) == 8 && ops::is_float_v<A>) return apart(f32());
+      if constexpr (sizeof(A) == 8 && !ops::is_float_v<A>) {
+        return way.in_size == 1 ? apart(u8()) : way.in_size == 2 ? apart(u16()) : apart(u32());
+      }
     }
   }
   if constexpr (sizeof(A) == 4 || sizeof(A) == 8) {
@@ -2193,11 +2203,8 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
                           follow(1);
   RowsCut rows_cut;
   bool as_rows = false;
-  // How many lines a thread goes along alone, how many warps have a row, and whether in whole
-  // packs.
-  int alone = 0;
-  bool alone_packed = false;
-  std::int64_t row_chunks = 0;
+  Alone alone = Alone::none;
+  std::int64_t row_chunks = 0;  // warps that have a row of lines, whose threads go along them alone
   const auto narrow_bytes = [&] {  // of the tiles of a block that wait
     const int packs = narrow_elements(size, true) * in_size / pack_bytes;
     return std::size_t(kept_narrow(size)) * warps * (packs + 1) * pack_bytes;
@@ -2222,17 +2229,19 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
       return all;
     };
     sectors = begin_at(1, sector_bytes / size);
-    // Where they begin within sectors, warps share the more sectors the less of a row they have.
-    if (!converts && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
+    const bool widens = size == 8 && in_size < size && in.dtype != DType::float16;
+    bool few = false;  // elements, for which threads go along lines alone rather than others
+    // Where rows begin within sectors, warps share the more of these the less of a row they have.
+    if ((!converts || widens) && kept.stride[0].back() == 1 && kept.stride[1].back() == 1 &&
         (size == 4 || (size == 8 && !is_complex(out.dtype)))) {
-      alone_packed = begin_at(0, elements) && begin_at(1, elements) && inner % elements == 0;
-      const int across = size == 4 || alone_packed ? elements : 1;
-      const std::int64_t chunk = warp_size * across;  // of a warp
+      const bool packs =
+          !converts && begin_at(0, elements) && begin_at(1, elements) && inner % elements == 0;
+      const std::int64_t chunk = warp_size * elements;  // of a warp
       row_chunks = (inner - 1) / chunk + 1;
-      if ((n <= most_few_alone(size, alone_packed) ||
-           (size == 4 && !(sectors && begin_at(0, sector_bytes / size)))) &&
-          lines >= sms * least_alone * across && 10 * inner >= 7 * chunk * row_chunks) {
-        alone = across;
+      few = n <= most_few_alone(size, packs, converts);
+      if ((few || (size == 4 && !(sectors && begin_at(0, sector_bytes / size)))) &&
+          lines >= sms * least_alone * elements && 10 * inner >= 7 * chunk * row_chunks) {
+        alone = packs ? Alone::packs : Alone::apart;
       }
     }
     narrow &= n >= least_narrow(size) && 2 * ((lines - 1) / warp_size + 1) >= 3 * sms;
@@ -2248,9 +2257,10 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
                  (parts <= 1 << least_column_parts_log2 || all_windows >= (narrow ? 3 : 1) * sms);
     }
     narrow &= sectors || overlaps || lines <= 2 * sms * warp_size;
-    if (overlaps) alone = 0;
+    if (overlaps && !few) alone = Alone::none;
+    if (alone != Alone::none) overlaps = false;
     // Those that begin at sectors have blocks of their own otherwise.
-    if (short_rows && !narrow && !alone && !sectors) {
+    if (short_rows && !narrow && alone == Alone::none && !sectors) {
       rows_cut = cut_rows(n, inner, lines / inner, size, false);
       groups = (lines / inner - 1) / rows_cut.rows + 1;
       as_rows = rows_cut.bytes > 0 && groups >= 2 * sms;
@@ -2262,8 +2272,8 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
       groups = overlaps ? lines / inner * windows : (lines - 1) / warp_size + 1;
       tiles = 1;
       walks = true;
-    } else if (alone) {
-      groups = (lines / kept.size.back() * row_chunks - 1) / (alone_threads / warp_size) + 1;
+    } else if (alone != Alone::none) {
+      groups = (lines / inner * row_chunks - 1) / (alone_threads / warp_size) + 1;
       tiles = 1;
     } else if (overlaps) {
       groups = lines / inner * windows;
@@ -2406,10 +2416,10 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
     loop.lines_log2 = column_threads_log2(size, !narrow) - least_column_parts_log2;
     loop.beside = Divisor(static_cast<u32>(windows));
   }
-  loop.inner = Divisor(static_cast<u32>(alone     ? row_chunks
-                                        : columns ? groups
-                                        : passes  ? tiles
-                                                  : rows));
+  loop.inner = Divisor(static_cast<u32>(alone != Alone::none ? row_chunks
+                                        : columns            ? groups
+                                        : passes             ? tiles
+                                                             : rows));
   loop.converts = converts;
   loop.in_size = in_size;
   loop.upper_bits = kind(in.dtype) == Kind::signed_ ? 8 * std::max(size - in_size, 0) : 0;
@@ -2426,9 +2436,8 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
     packed &= kept.size[from] == 1 ||
               (kept.stride[0][from] % elements == 0 && kept.stride[1][from] % elements == 0);
   }
-  if (alone > 0) packed = alone_packed;
   if (as_rows) packed = rows_packed;
-  const Way way{columns, packed, passes, walks, bands, as_rows, overlaps, alone};
+  const Way way{columns, packed, passes, walks, bands, as_rows, overlaps, alone, in_size};
   const void* const kernel =
       narrow
           ? product
@@ -2446,10 +2455,10 @@ void scan_along(Scan what, const Operand& in, int axis, const Operand& out) {
     kept_bytes = bytes;
     blocks = std::min(groups * tiles, sms * resident);
   };
-  if (alone) {
+  if (alone != Alone::none) {
     threads = alone_threads;
     const std::int64_t line_rows = (n - 1) / (warp_size * elements) + 1;
-    kept_bytes = static_cast<int>((log2_of(line_rows) + 1) * alone_threads * pack_bytes);
+    kept_bytes = static_cast<int>((log2_of(line_rows) + 1) * threads * pack_bytes);
   } else if (narrow && passes) {
     keep_tiles(static_cast<int>(narrow_bytes()), size <= 2 ? resident_narrow<ops::Sum, u8>
                                                  : product ? resident_narrow<ops::Prod, u64>

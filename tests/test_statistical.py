@@ -554,15 +554,27 @@ def test_scans_have_the_bits_of_rows(columns, dtype, function):
 
 
 @pytest.mark.parametrize("function", [xp.cumulative_sum, xp.cumulative_prod])
-@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 31])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 9, 16, 31])
 def test_scans_of_many_short_lines_beside_each_other(n, dtype, function):
     rng = np.random.default_rng(n)
     for lines in (150_000, 150_003, 163_840):
-        a = rng.uniform(-1.2, 1.2, (n, lines)).astype(dtype)
+        if kind(dtype) in "iu":
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+            a = rng.integers(low, high, (n, lines), dtype, endpoint=True) | 1
+        else:
+            a = rng.uniform(-1.2, 1.2, (n, lines)).astype(dtype)
         expected = np.asarray(function(ours(np.ascontiguousarray(a.T)), axis=1)).T
         same(function(ours(a), axis=0), expected)
         same(function(ours(a).T, axis=1), expected.T)
+
+
+@pytest.mark.parametrize("n", [4, 40, 150])
+def test_running_sums_of_many_lines_of_a_view(n):
+    """Whose rows begin anywhere, and those of the results do not."""
+    a = np.random.default_rng(n).uniform(-1.2, 1.2, (n + 1, 150_003)).astype("float32")
+    rows = ours(np.ascontiguousarray(a[1:, 3:].T))
+    same(xp.cumulative_sum(ours(a)[1:, 3:], axis=0), np.asarray(xp.cumulative_sum(rows, axis=1)).T)
 
 
 @pytest.mark.cpu

@@ -340,6 +340,8 @@ def scans(scale: Scale) -> Iterator[Case]:
                             ),
                         )
     for length in (3, 8):
-        for function in ("cumulative_sum", "cumulative_prod"):
-            shape = (length, scale.medium)
-            yield case("scans", function, shape, "float32", 0, tier=FULL, writes=True)
+        for lines in (scale.medium, scale.medium + 1):
+            for function in ("cumulative_sum", "cumulative_prod"):
+                yield case("scans", function, (length, lines), "float32", 0, tier=FULL, writes=True)
+            shape = (length, lines)
+            yield case("scans", "cumulative_sum", shape, "int32", 0, tier=FULL, writes=True)

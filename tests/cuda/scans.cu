@@ -210,14 +210,24 @@ void check_scan_order(int rounds) {
   side_by_side(DType::complex128, Complex<f64>(), {130, 6600}, 0);
   side_by_side(DType::float32, f32(), {150, 135172}, 0);
   side_by_side(DType::float32, f32(), {150, 135173}, 0);
-  // Short lines of eight bytes: a thread goes along two of up to eight elements, or one of four.
-  for (const std::int64_t n : {2, 4, 5, 8, 9}) {
-    for (const std::int64_t lines : {140002, 140003}) {
+  side_by_side(DType::float32, f32(), {100, 135173}, 0);
+  // Short lines side by side: a thread goes along those of a pack or, where these begin anywhere or
+  // are converted, along as many that lie apart.
+  for (const std::int64_t n : {1, 2, 4, 5, 8, 9, 17}) {
+    for (const std::int64_t lines : {140002, 140003, 140004}) {
+      side_by_side(DType::float32, f32(), {n, lines}, 0);
       side_by_side(DType::float64, f64(), {n, lines}, 0);
+      along(ops::Prod(), DType::float32, f32(), DType::float32, f32(), {n, lines}, 0);
       along(ops::Prod(), DType::float64, f64(), DType::float64, f64(), {n, lines}, 0);
+      along(ops::Sum(), DType::float32, f32(), DType::float64, f64(), {n, lines}, 0);
+      along(ops::Prod(), DType::int8, i8(), DType::int64, u64(), {n, lines}, 0);
+      check_against_host(DType::int8, DType::int64, {n, lines}, 0);
+      check_against_host(DType::uint16, DType::uint64, {n, lines}, 0);
+      check_against_host(DType::int32, DType::int64, {n, lines}, 0);
       check_against_host(DType::int64, DType::int64, {n, lines}, 0);
     }
   }
+  check_against_host(DType::int32, DType::int64, {3, 5, 140003}, 1);
   check_against_host(DType::uint64, DType::uint64, {3, 5, 140002}, 1);
   check_against_host(DType::uint64, DType::uint64, {3, 4, 140003}, 1);
   side_by_side(DType::float64, f64(), {300, 4097}, 0);
