@@ -1354,6 +1354,26 @@ def test_extremes_of_much_that_is_permuted(dtype):
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
 @pytest.mark.parametrize(
+    ("n", "lines"),
+    [(3, 4500), (3, 20_000), (30, 4500), (33, 9000), (128, 17_000), (129, 9000), (700, 9001)],
+)
+def test_reductions_of_some_thousand_columns_have_the_bits_of_rows(n, lines, dtype):
+    """Which a GPU's threads go along alone, or some together, if there are so many of them."""
+    rng = np.random.default_rng(n)
+    a = rng.uniform(0.95, 1.05, (n, lines + 2))
+    if dtype in COMPLEX:
+        a = a * np.exp(1j * rng.uniform(-3, 3, a.shape))
+    a = a.astype(dtype)
+    functions = [xp.sum, xp.prod, xp.mean] + [xp.var, xp.max] * (dtype in FLOATS)
+    for b in (a[:, :-2], a[:, 1:-1], a[::-1, ::2]):
+        x, rows = ours(b), xp.asarray(np.ascontiguousarray(b.T))
+        for function in functions:
+            same(function(x, axis=0), np.asarray(function(rows, axis=1)))
+        check_sum(xp.sum(x, axis=0), b, 0)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
+@pytest.mark.parametrize(
     "shape", [(3, 70, 300), (5, 1300, 33), (2, 37, 90, 21), (2300, 11, 31), (40, 300, 410)]
 )
 def test_sums_over_dimensions_that_lie_across_have_the_bits_of_rows(shape, dtype):

@@ -232,6 +232,9 @@ def reductions(scale: Scale) -> Iterator[Case]:
     for dtype in FLOATING:
         for function in ("sum", "max"):
             yield case("reductions", function, (4, n // 4), dtype, 0, tier=USUAL)
+    for rows, columns in ((100, 3 * scale.cached), (1000, scale.cached)):
+        for dtype in FLOATING:
+            yield case("reductions", "sum", (rows, columns), dtype, 0, tier=FULL)
     yield case("reductions", "sum", (n // 16, 5), "int8", 1, tier=USUAL)
     pixels = (n // 4, 3)
     for function, dtype in (("sum", "int8"), ("max", "int8"), ("max", "float32"), ("all", "bool")):

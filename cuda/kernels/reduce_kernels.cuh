@@ -458,8 +458,12 @@ __global__ void __launch_bounds__(block_threads, R::bytes >= 16 ? 1 : 2)
   using A = typename R::accumulator;
   constexpr int sets = reduce_lanes / (T * V);  // of lanes, one behind the other
   // Rounds whose loads are in flight: a thread's 128 bytes, or 64 where they are many small ones.
+  // Of eight bytes a thread has registers for more: on an H200 sums of 64Mi float64 take 126 µs of
+  // 131 so, of 100 rows of 512Ki 99 of 107.
   constexpr int item = sizeof(M), round_bytes = sets * V * item;
-  constexpr int in_flight = V == 1 ? (item < 8 ? 64 : 16 * item) : 128;
+  constexpr int in_flight = V == 1                           ? (item < 8 ? 64 : 16 * item)
+                            : item == 8 && sizeof(A) == item ? 256
+                                                             : 128;
   constexpr int batch = round_bytes >= in_flight ? 1 : in_flight / round_bytes;
   constexpr int levels = 24, most_groups = block_threads / T;
   __shared__ __align__(16) unsigned char shared[levels * most_groups * sizeof(A)];
@@ -1268,10 +1272,11 @@ __global__ void __launch_bounds__(whole_column_threads,
   for (int v = 0; v < V; ++v) task.store(loop, v, trees[v].total(false, A{}));
 }
 
-// The same for elements of four bytes and for accumulators wider than elements, which leave few
-// registers: elements are copied to shared memory, each by the thread that takes it, several turns
-// ahead. The threads with the same threadIdx.x have parts of an output's lanes, so that blocks end
-// earlier and the last ones keep fewer multiprocessors waiting.
+// The same for elements of four bytes, for accumulators wider than elements, which leave few
+// registers, and for fewer outputs: elements are copied to shared memory, each by the thread that
+// takes it, several turns ahead. The threads with the same threadIdx.x have parts of an output's
+// lanes, so that there are more of them, blocks end earlier and the last ones keep fewer
+// multiprocessors waiting.
 template <class R>
 inline constexpr bool staged_columns_fit =
     R::bytes == 4 || (R::bytes > 4 && sizeof(typename R::accumulator) > R::bytes);
@@ -1880,6 +1885,9 @@ ReduceKernels reduce_kernels() {
     k.whole_parts[0] = staged_column_parts;
   } else {
     k.whole_columns[0] = reinterpret_cast<const void*>(&whole_columns<R, 1>);
+  }
+  if constexpr (R::bytes == 4 || R::bytes == 8) {
+    k.staged_columns = reinterpret_cast<const void*>(&staged_columns<R>);
   }
   if constexpr (whole > 1) {
     k.whole_columns[1] = reinterpret_cast<const void*>(&whole_columns<R, whole>);

@@ -158,6 +158,8 @@ struct ReduceKernels {
   // them; and the same, or whole_parts threads, to those of up to a chunk.
   const void* short_columns[2] = {};
   const void* whole_columns[2] = {};
+  // … and staged_column_parts threads to each of fewer outputs; or null.
+  const void* staged_columns = nullptr;
   bool ordered = true;  // the order of the elements matters to the result
   // Moments about the mean of the elements, which these kernels find: there are only short rows.
   bool about_mean = false;
