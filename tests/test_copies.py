@@ -154,6 +154,25 @@ def test_many_short_dimensions(dtype, shape):
             assert np.array_equal(np.asarray(x == view[::-1]), a == turned[::-1])
 
 
+# A few items side by side in the input, in the result, or in both, beside longer dimensions.
+@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize(
+    "shape",
+    [(60, 3, 10, 3), (60, 3, 50, 3), (130, 5, 4), (6, 70, 50), (30, 7, 3, 9), (9, 2, 33, 5)],
+)
+def test_permutations_of_short_sides_beside_long_ones(dtype, shape):
+    a = counted(shape, dtype)
+    x = xp.asarray(a)
+    for order in itertools.permutations(range(len(shape))):
+        turned, view = a.transpose(order), xp.permute_dims(x, order)
+        for u, v in ((view, turned), (view[..., ::-1], turned[..., ::-1])):
+            np.testing.assert_array_equal(np.asarray(xp.asarray(u, copy=True)), v)
+        into = xp.full((*turned.shape[:-1], turned.shape[-1] + 1), 99, dtype=x.dtype)
+        into[..., :-1] = view[..., ::-1]
+        np.testing.assert_array_equal(np.asarray(into[..., :-1]), turned[..., ::-1])
+        assert xp.all(into[..., -1] == 99)
+
+
 # Of small items, so many that they are moved by boxes which go on along several sides.
 @pytest.mark.parametrize("dtype", ["int8", "uint16"])
 @pytest.mark.parametrize("shape", [(5, 63, 1003, 28), (8, 512, 97, 24)])
@@ -448,7 +467,20 @@ def walled(a, at_end):
 @pytest.mark.parametrize("dtype", WIDTHS)
 def test_short_rows_at_the_ends_of_memory(dtype):
     """Nothing is read or written before the first or behind the last row."""
-    for rows, columns in [(1, 2), (1, 3), (1, 4), (2, 2), (3, 3), (1, 15)]:
+    sides = [
+        (1, 2),
+        (1, 3),
+        (1, 4),
+        (2, 2),
+        (3, 3),
+        (1, 15),
+        (4, 4),
+        (5, 3),
+        (2, 16),
+        (6, 7),
+        (8, 8),
+    ]
+    for rows, columns in sides:
         for n in (32, 45, 200):
             a = counted((n, rows, columns), dtype)
             for at_end in (False, True):

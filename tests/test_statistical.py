@@ -181,6 +181,29 @@ def test_floating_products_of_any_array(seed):
                 assert ((x == 0) == (expected == 0)).all()
 
 
+@pytest.mark.cpu
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "shape", [(900, 3, 3, 3), (300, 3, 10, 3), (6, 120, 40), (3, 2, 5, 4, 7, 6), (50, 7, 64, 2)]
+)
+def test_sums_of_permuted_arrays_keep_their_bits(dtype, shape):
+    """Blocks of a group are packed by boxes, which begin and end anywhere."""
+    draw = Draw(len(shape))
+    a = (draw.numpy.standard_normal(shape) * 9).astype(dtype)
+    x = xp.asarray(a)
+    for _ in range(12):
+        order = draw.numpy.permutation(a.ndim).tolist()
+        view = xp.permute_dims(x, order)[..., :: draw.choice([1, -1])]
+        copy = xp.asarray(view, copy=True)
+        for axes in [None, *itertools.combinations(range(a.ndim), draw.randint(1, a.ndim))][:6]:
+            for reduce in (xp.sum, xp.max, xp.std, xp.prod):
+                if reduce in (xp.max, xp.std) and not xp.isdtype(x.dtype, "real floating"):
+                    continue
+                np.testing.assert_array_equal(
+                    np.asarray(reduce(view, axis=axes)), np.asarray(reduce(copy, axis=axes))
+                )
+
+
 @pytest.mark.parametrize("dtype", COMPLEX)
 @pytest.mark.parametrize("columns", [1, 2, 3, 8, 17, 35, 67])
 def test_complex_products_of_columns_are_those_of_rows(dtype, columns):

@@ -13,6 +13,8 @@ MIDDLE = "short middle"
 SWAPPED = "swapped"
 PIXELS = "pixels"
 SMALL = "small matrices"
+AMONG = "short sides among others"
+FAR = "few planes"
 # Operation: its statement, the view that u is of x, what x is, and PyTorch's words.
 ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
     "copy of x.T": (
@@ -56,6 +58,25 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
         "xp.permute_dims(x, (1, 0, 2))",
         SWAPPED,
         {"NumPy u": "x.transpose((1, 0, 2))", "PyTorch u": "x.permute((1, 0, 2))"},
+    ),
+    "sum of permuted (0, 3, 2, 1)": (
+        "xp.sum(u)",
+        "xp.permute_dims(x, (0, 3, 2, 1))",
+        AMONG,
+        {"NumPy u": "x.transpose((0, 3, 2, 1))", "PyTorch u": "x.permute((0, 3, 2, 1))"},
+    ),
+    "copy of permuted (0, 3, 2, 1)": (
+        "xp.asarray(u, copy=True)",
+        "xp.permute_dims(x, (0, 3, 2, 1))",
+        AMONG,
+        {"NumPy": "u.copy(order='C')", "NumPy u": "x.transpose((0, 3, 2, 1))"}
+        | {"PyTorch": "u.contiguous()", "PyTorch u": "x.permute((0, 3, 2, 1))"},
+    ),
+    "copy of permuted (2, 1, 0)": (
+        "xp.asarray(u, copy=True)",
+        "PERMUTED",
+        FAR,
+        {"NumPy": "u.copy(order='C')"} | torch("u.contiguous()"),
     ),
     "stack of permuted, axis=-1": ("xp.stack((u, u), axis=-1)", "PERMUTED", CUBE, {}),
     "roll of permuted": ("xp.roll(u, 1, axis=1)", "PERMUTED", CUBE, torch("xp.roll(u, 1, 1)")),
@@ -115,8 +136,10 @@ def cases(scale: Scale) -> Iterator[Case]:
         SHORT: [(2,) * 16],
         MIDDLE: [(n // 16, 2, 2), (n // 64, 4, 30)],
         SWAPPED: [(5, n // 8, 2)],
+        AMONG: [(n // 64, 3, 10, 3), (n // 32, 3, 3, 3), (n // 64, 7, 3, 9)],
+        FAR: [(6, n // 1024, 300)],
         PIXELS: [(n // 512, 512, 3), (n // 512, 512, 4)],
-        SMALL: [(n // 8, 2, 2), (n // 16, 3, 3), (n // 16, 4, 4)],
+        SMALL: [(n // 8, 2, 2), (n // 16, 3, 3), (n // 16, 4, 4), (n // 32, 5, 5)],
     }
     for dtype in ("float64", "float32", "uint8"):
         for operation, (statement, view, what, spelled) in ROWS.items():

@@ -6,6 +6,7 @@
 #include "parallel.hpp"
 #include "short_rows.hpp"
 #include "tiles.hpp"
+#include "unroll.hpp"
 
 namespace arrayx::cpu {
 
@@ -227,8 +228,9 @@ void cast_elements(DType from, DType to, const void* in, void* out, std::int64_t
 constexpr std::int64_t few_elements = 16;
 
 // Of a box with many short dimensions so many places are listed at a time: about eight lines of
-// either side, which a set of an L1 holds where they are powers of two apart.
-constexpr std::int64_t most_listed = 64;
+// either side, which a set of an L1 holds where they are powers of two apart. More where fewer
+// would be but a few.
+constexpr std::int64_t most_listed = 128;
 
 // Puts axes last of a box, without changing their order otherwise, whose places are listed: by
 // turns the last one left and that along which the input is nearest. The first of them; n, and
@@ -244,7 +246,8 @@ int near_axes(const Dims& in_strides, const Dims& sizes, int* axes, int n) {
           chosen < 0 || magnitude(in_strides[axes[i]]) < magnitude(in_strides[axes[chosen]]);
       if (turn % 2 == 0 || nearer) chosen = i;
     }
-    if (count * sizes[axes[chosen]] > most_listed) break;
+    const std::int64_t most = count < few_elements ? most_listed : most_listed / 2;
+    if (count * sizes[axes[chosen]] > most) break;
     count *= sizes[axes[chosen]];
     near[chosen] = true;
   }
@@ -276,7 +279,16 @@ void copy_listed(const char* in, const std::int64_t* in_places, char* out,
                  const std::int64_t* out_places, std::int64_t n, int itemsize) {
   dispatch_item(itemsize, [&](auto item) {
     using T = decltype(item);
-    for (std::int64_t i = 0; i < n; ++i) store(out + out_places[i], load<T>(in + in_places[i]));
+    constexpr std::int64_t together = 8;
+    const auto move = [&](std::int64_t i) {
+      store(out + out_places[i], load<T>(in + in_places[i]));
+    };
+    std::int64_t i = 0;
+    for (; i + together <= n; i += together) {
+      ARRAYX_UNROLL
+      for (std::int64_t j = 0; j < together; ++j) move(i + j);
+    }
+    for (; i < n; ++i) move(i);
   });
 }
 
@@ -310,29 +322,36 @@ void copy_box(const char* in, const Dims& in_strides, char* out, const Dims& out
       nearest = s;
     }
   }
-  // Many short rows go to the kernel at a time, whichever dimension has them.
+  // Many short rows go to the kernel at a time, whichever dimension has them; a few items of 16
+  // bytes rather by lists of places, see below.
   constexpr std::int64_t few = 8, short_bytes = 128;
-  if (row == n - 2 && sizes[axes[row]] < few && sizes[inner] * itemsize <= short_bytes) {
-    for (int i = 0; i < n - 2; ++i) {
+  if (sizes[axes[row]] < few && sizes[inner] * itemsize <= short_bytes &&
+      (itemsize < 16 || sizes[inner] >= few)) {
+    for (int i = 0; i < n - 1; ++i) {
       if (sizes[axes[i]] > 4 * sizes[axes[row]]) row = i;
     }
   }
-  const int r = axes[row];
-  const Strides2D si{in_strides[r], in_strides[inner]}, so{out_strides[r], out_strides[inner]};
-  if (n == 2) {
-    kernel(in, si, out, so, sizes[r], sizes[inner]);
-    return;
-  }
-  // Of many dimensions of a few each, the kernel would do a few elements at a time.
+  // Of many dimensions of a few each, the kernel would do a few elements at a time, and squares of
+  // registers do not pay where rows do not fill one.
   std::int64_t in_places[most_listed], out_places[most_listed], listed = 0;
-  if (sizes[r] * sizes[inner] < few_elements) {
+  const std::int64_t least = std::min(sizes[axes[row]], sizes[inner]);
+  const std::int64_t plane = sizes[axes[row]] * sizes[inner];
+  const std::int64_t most = least <= 2 ? 24 : itemsize < 8 ? 64 : 64 - 2 * itemsize;
+  const bool narrow = in_strides[axes[row]] == itemsize && least < few && plane <= most;
+  if (n > 2 && (plane < few_elements || narrow)) {
     const int first = near_axes(in_strides, sizes, axes, n);
     if (first < n) {
       listed = list_places(in_strides, sizes, axes, first, n, in_places);
       list_places(out_strides, sizes, axes, first, n, out_places);
       n = first;
+    } else {
+      for (int i = 0; i < n - 1; ++i) {
+        if (sizes[axes[i]] > sizes[axes[row]]) row = i;
+      }
     }
   }
+  const int r = axes[row];
+  const Strides2D si{in_strides[r], in_strides[inner]}, so{out_strides[r], out_strides[inner]};
   if (listed == 0) {
     for (int i = row; i + 2 < n; ++i) axes[i] = axes[i + 1];
     n -= 2;
@@ -379,12 +398,20 @@ std::int64_t tile_rows(const Plan& plan, std::int64_t budget, std::int64_t rows)
 }
 
 // How many rows a tile of a transposed copy has: what fills a line of the input, or so many that
-// the lines of rows of a few items stay in an L1 until they are full.
+// the lines of rows of a few items stay in an L1 until they are full. More where other dimensions
+// lie between those and the rows: each of their elements has lines elsewhere.
 std::int64_t rows_of_copy(const Plan& plan, int itemsize) {
   constexpr std::int64_t fewest = 8;
   const std::int64_t rows = std::max<std::int64_t>(fewest, line_bytes / itemsize);
-  const bool parts = plan.kind == LoopKind::transposed && plan.size.back() <= fewest;
-  return parts && share_few_sets(rows, plan.stride[1][plan.tile_dim] * itemsize) ? fewest : rows;
+  if (plan.kind != LoopKind::transposed) return rows;
+  const int tile = plan.tile_dim;
+  const std::int64_t apart = plan.stride[1][tile] * itemsize;
+  if (tile < plan.ndim() - 2 && plan.size[tile] * itemsize > line_bytes) {
+    std::int64_t more = 4 * line_bytes / itemsize;
+    while (more > rows && share_few_sets(more, apart)) more /= 2;
+    return std::max(rows, std::min(more, plan.size[tile]));
+  }
+  return plan.size.back() <= fewest && share_few_sets(rows, apart) ? fewest : rows;
 }
 
 // Whether a copy goes in Strips, see below: they must be a line wide. It pays within the last
@@ -1774,10 +1801,12 @@ void run_copy(const Plan& plan, const char* in, char* out, int itemsize, std::in
     });
     return;
   }
-  ShortRows short_rows;
-  if (find_short_rows(plan, itemsize, short_rows) &&
-      copy_short_rows(short_rows, in, out, itemsize)) {
-    return;
+  for (int bytes : {most_short_row, register_row}) {
+    ShortRows short_rows;
+    if (find_short_rows(plan, itemsize, bytes, short_rows) &&
+        copy_short_rows(short_rows, in, out, itemsize)) {
+      return;
+    }
   }
   if (fits_strips(plan, itemsize)) return Strips(plan, itemsize).copy(in, out);
   if (stream_rows(plan, in, out, itemsize, whole)) return;

@@ -132,15 +132,11 @@ struct Pass {
 };
 
 // Copies group elements k0 … k0 + count of `width` outputs, `kept_stride` bytes apart, into a block
-// [count][width] (columns) or [width][count]. Of that the rows of an output's last two dimensions
-// go to the kernel together, which may lie transposed or be short, and those of three where two
-// have few elements and the third has more.
-constexpr std::int64_t short_plane = 64, least_planes = 8;
+// [count][width] (columns) or [width][count], by the boxes of whole dimensions that they are.
 void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t width,
           std::int64_t k0, std::int64_t count, bool columns, char* block) {
   const Plan& g = p.group;
   const int item = itemsize(p.dtype), last = g.ndim() - 1;
-  const CopyKernel copy_items = kernels().copy[item_class(item)];
   Dims at(g.ndim());
   std::int64_t offset = 0;
   for (int i = last; i >= 0; --i) {
@@ -148,51 +144,54 @@ void pack(const Pass& p, const char* in, std::int64_t kept_stride, std::int64_t 
     k0 /= g.size[i];
     offset += at[i] * g.stride[0][i];
   }
-  const std::int64_t step = g.stride[0][last] * item;
-  const Strides2D from{columns ? step : kept_stride, columns ? kept_stride : step};
-  const Strides2D to{(columns ? width : count) * item, item};
+  const std::int64_t row = columns ? item : count * item, step = columns ? width * item : item;
   for (;;) {
-    std::int64_t run = std::min(g.size[last] - at[last], count), together = 1, planes = 1;
-    if (!columns && last > 0 && run == g.size[last]) {
-      together = std::min(g.size[last - 1] - at[last - 1], count / run);
-      if (last > 1 && together == g.size[last - 1] && together * run <= short_plane) {
-        planes = std::min(g.size[last - 2] - at[last - 2], count / (together * run));
-      }
-    }
-    if (planes >= least_planes) {
-      const std::int64_t plane = together * run, *const apart = g.stride[0].data() + last - 2;
-      for (std::int64_t w = 0; w < width; ++w) {
-        copy_box(in + offset * item + w * kept_stride, {apart[0] * item, apart[1] * item, step},
-                 block + w * to.row, {plane * item, run * item, item}, {planes, together, run},
-                 item);
-      }
-      offset += (planes - 1) * apart[0] + (together - 1) * apart[1];
-      at[last - 2] += planes - 1;
-      at[last - 1] += together - 1;
-      run = planes * plane;
-    } else if (together > 1) {
-      const std::int64_t row_step = g.stride[0][last - 1];
-      for (std::int64_t w = 0; w < width; ++w) {
-        copy_items(in + offset * item + w * kept_stride, {row_step * item, step},
-                   block + w * to.row, {run * item, item}, together, run);
-      }
-      offset += (together - 1) * row_step;
-      at[last - 1] += together - 1;
-      run *= together;
+    // The longest part of one dimension at which all that follow are whole.
+    int d = last;
+    std::int64_t whole = 1;
+    for (; d > 0 && at[d] == 0 && whole * g.size[d] <= count; --d) whole *= g.size[d];
+    const std::int64_t part = std::min(g.size[d] - at[d], count / whole);
+    const char* const from = in + offset * item;
+    if (d == last) {
+      const std::int64_t apart = g.stride[0][last] * item;
+      const Strides2D rows{kept_stride, apart}, items{apart, kept_stride};
+      kernels().copy[item_class(item)](from, columns ? items : rows, block,
+                                       {columns ? step : row, item}, columns ? part : width,
+                                       columns ? width : part);
     } else {
-      const std::int64_t rows = columns ? run : width, items = columns ? width : run;
-      copy_items(in + offset * item, from, block, to, rows, items);
+      Layout box, packed;
+      const auto add = [&](std::int64_t size, std::int64_t stride, std::int64_t to) {
+        box.shape.push_back(size);
+        box.strides.push_back(stride);
+        packed.strides.push_back(to / item);
+      };
+      if (!columns) add(width, kept_stride / item, row);
+      std::int64_t to = part * whole * step;
+      for (int i = d; i <= last; ++i) {
+        const std::int64_t size = i == d ? part : g.size[i];
+        to /= size;
+        add(size, g.stride[0][i], to);
+      }
+      if (columns) add(width, kept_stride / item, row);
+      packed.shape = box.shape;
+      packed.size = box.size = width * part * whole;
+      Operand source, target;
+      source.data = const_cast<char*>(from);
+      source.layout = &box;
+      target.data = block;
+      target.layout = &packed;
+      source.dtype = target.dtype = p.dtype;
+      copy(source, target);
     }
-    count -= run;
+    count -= part * whole;
     if (count == 0) return;
-    block += run * (columns ? width : 1) * item;
-    offset -= at[last] * g.stride[0][last];
-    at[last] = 0;
-    for (int i = last - 1; i >= 0; --i) {
-      offset += g.stride[0][i];
-      if (++at[i] < g.size[i]) break;
-      offset -= g.size[i] * g.stride[0][i];
-      at[i] = 0;
+    block += part * whole * step;
+    at[d] += part;
+    offset += part * g.stride[0][d];
+    for (; d > 0 && at[d] == g.size[d]; --d) {
+      offset += g.stride[0][d - 1] - g.size[d] * g.stride[0][d];
+      at[d] = 0;
+      ++at[d - 1];
     }
   }
 }

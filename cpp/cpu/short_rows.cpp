@@ -8,25 +8,27 @@
 
 namespace arrayx::cpu {
 
-bool find_short_rows(const Plan& plan, int itemsize, ShortRows& found) {
-  const std::int64_t most = most_short_row / itemsize;
+bool find_short_rows(const Plan& plan, int itemsize, int most_bytes, ShortRows& found) {
+  const std::int64_t most = most_bytes / itemsize;
   int outer = plan.ndim();
-  std::int64_t count = 1;
+  std::int64_t count = 1, reach = 1;
   found.place[0] = 0;
-  while (outer > 0 && plan.stride[1][outer - 1] == count && plan.size[outer - 1] <= most / count) {
-    const int d = --outer;
-    for (std::int64_t i = 1; i < plan.size[d]; ++i) {
+  for (; outer > 0 && plan.stride[1][outer - 1] == count; --outer) {
+    const std::int64_t size = plan.size[outer - 1], stride = plan.stride[0][outer - 1];
+    if (size > most / count || (size - 1) * detail::magnitude(stride) > most - reach) break;
+    for (std::int64_t i = 1; i < size; ++i) {
       for (std::int64_t k = 0; k < count; ++k) {
-        found.place[i * count + k] = found.place[k] + i * plan.stride[0][d];
+        found.place[i * count + k] = found.place[k] + i * stride;
       }
     }
-    count *= plan.size[d];
+    count *= size;
+    reach += (size - 1) * detail::magnitude(stride);
   }
   // What is repeated takes up to half as long again so.
   if (outer == 0 || outer == plan.ndim() || plan.stride[0].back() == 0) return false;
   // Runs are as fast without shuffles where a register holds one.
   const bool runs = outer == plan.ndim() - 1 && plan.stride[0][outer] == 1;
-  if (runs && 2 * plan.stride[0][outer - 1] > most) return false;
+  if (runs && 2 * plan.stride[0][outer - 1] * itemsize > register_row) return false;
   found.count = count;
   found.rows.operands = 2;
   for (int d = 0; d < outer; ++d) {

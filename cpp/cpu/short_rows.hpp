@@ -6,7 +6,8 @@
 
 namespace arrayx::cpu {
 
-inline constexpr int most_short_row = 64;  // bytes
+// Bytes of a row, or rather of what it is picked from: what registers hold, and what a few do.
+inline constexpr int register_row = 64, most_short_row = 256;
 
 struct ShortRows {
   Plan rows;               // operands (in, out), in items; without the dimensions of a row
@@ -14,8 +15,9 @@ struct ShortRows {
   std::int64_t place[most_short_row];  // of each in the input
 };
 
-// The rows that the innermost dimensions of a plan of (in, out) make; false where they make none.
-bool find_short_rows(const Plan& plan, int itemsize, ShortRows& found);
+// The rows of `most_bytes` that the innermost dimensions of a plan of (in, out) make; false where
+// they make none.
+bool find_short_rows(const Plan& plan, int itemsize, int most_bytes, ShortRows& found);
 
 // False, with nothing done, where the processor has no shuffles for them, or there are few of them.
 // Large results are written as small ones are: past the caches takes as long or longer.
