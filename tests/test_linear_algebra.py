@@ -1,5 +1,7 @@
 """matmul, tensordot, vecdot and matrix_transpose, compared with NumPy."""
 
+import itertools
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
@@ -581,6 +583,22 @@ def test_vecdot_along_any_axis(dtype, shape):
             xp.vecdot(x, xp.flip(y, axis=0), axis=axis)
             == xp.vecdot(rows[0], xp.asarray(np.ascontiguousarray(np.moveaxis(b[::-1], axis, -1))))
         )
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+@pytest.mark.parametrize(
+    "shape", [(300, 3, 3, 3), (40, 30, 20), (20, 20, 1), (50, 5, 15), (9, 2, 2)]
+)
+def test_vecdot_of_permuted_arrays(dtype, shape):
+    """Where few vectors follow each other, or neither they nor their elements lie along memory."""
+    a, b = random(shape, dtype, 1), random(shape, dtype, 2)
+    for order in itertools.permutations(range(len(shape))):
+        turned = [np.ascontiguousarray(v.transpose(order)) for v in (a, b)]
+        u, v = (xp.permute_dims(xp.asarray(x), order) for x in (a, b))
+        x, y = (xp.asarray(t) for t in turned)
+        for left, right, one, other in ((u, v, x, y), (u, y, x, y), (x, v[::-1], x, y[::-1])):
+            assert xp.all(xp.vecdot(left, right) == xp.vecdot(one, other))
+        assert xp.all(xp.vecdot(u, u) == xp.vecdot(x, x))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64"])

@@ -33,6 +33,13 @@ ROWS: dict[str, tuple[str, str, str, dict[str, str]]] = {
         FEW,
         torch("xp.linalg.vecdot(x, x, dim=0)"),
     ),
+    "vecdot of permuted": ("xp.linalg.vecdot(u, u)", "PERMUTED", CUBE, {}),
+    "vecdot of permuted (0, 2, 1, 3)": (
+        "xp.linalg.vecdot(u, u)",
+        "xp.permute_dims(x, (0, 2, 1, 3))",
+        AMONG,
+        {"NumPy u": "x.transpose((0, 2, 1, 3))", "PyTorch u": "x.permute((0, 2, 1, 3))"},
+    ),
     "cumulative_sum of x.T": (
         "xp.cumulative_sum(u, axis=1)",
         "x.T",

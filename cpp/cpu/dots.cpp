@@ -60,8 +60,66 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
     strides[k] = factors[k]->layout->strides;
     strides[k].pop_back();
   }
+  const Dims* const each[3] = {&strides[0], &strides[1], &out.layout->strides};
+  const Plan plan = make_plan(shape, each, 3);
+  if (plan.kind == LoopKind::empty) return;
+  const int inner = plan.ndim() - 1;
+
+  // Where few vectors follow each other each tile would take longer to find than its sums; where
+  // neither vectors nor their elements lie along memory, tiles are packed from lines that others
+  // share. Such operands are copied first.
+  constexpr i64 tiny = 256, few_tiles = 16, many = 4096;
+  constexpr i64 chunk_bytes = 1 << 17, most_copied = i64{1} << 26;
+  const bool few = plan.size[inner] * n < tiny && plan.count() >= few_tiles * plan.size[inner];
+  const bool same = a.data == b.data && a.layout->strides == b.layout->strides;
+  const auto scattered = [&](int f) {
+    return n > 1 && plan.size[inner] > 1 && factors[f]->layout->strides[last] != 1 &&
+           plan.stride[f][inner] != 1 && plan.stride[f][inner] != 0;
+  };
+  const i64 all = plan.count() * n;
   // Of integers that lie across memory products are put down as they lie; sums have no order.
-  if (is_integer(dtype) && out.layout->size >= 8 && lies_across(a) && lies_across(b)) {
+  const bool as_they_lie =
+      is_integer(dtype) && out.layout->size >= 8 && lies_across(a) && lies_across(b);
+  if (few && all * size > chunk_bytes) {
+    // A chunk of the dimension that moves furthest at a time, which an L2 holds.
+    int axis = 0;
+    for (int k = 1; k < last; ++k) {
+      const bool further = std::abs(strides[0][k]) > std::abs(strides[0][axis]);
+      if (shape[k] > 1 && (further || shape[axis] == 1)) axis = k;
+    }
+    const i64 length = shape[axis], chunk = std::max<i64>(1, chunk_bytes / (all / length * size));
+    if (chunk < length) {
+      return parallel_for((length - 1) / chunk + 1, 2 * all * size, [&](i64 c) {
+        const i64 first = c * chunk, count = std::min(chunk, length - first);
+        Operand parts[3] = {a, b, out};
+        Layout layouts[3];
+        for (int f = 0; f < 3; ++f) {
+          layouts[f] = slice_axis(*parts[f].layout, axis, first, 1, count);
+          parts[f].data += (layouts[f].offset - parts[f].layout->offset) * size;
+          parts[f].layout = &layouts[f];
+        }
+        vecdot(parts[0], parts[1], conjugate, parts[2]);
+      });
+    }
+  }
+  const bool scatters = all >= many && !as_they_lie && (scattered(0) || scattered(1));
+  if (few || (scatters && all * size <= most_copied)) {
+    Operand vectors[2] = {a, b};
+    Array copies[2];
+    for (int f = 0; f < 2; ++f) {
+      if (!few && !scattered(f)) continue;
+      copies[f] =
+          f == 1 && same ? copies[0] : new_array(Layout::contiguous(a.layout->shape), dtype);
+      if (f == 0 || !same) copy(*factors[f], copies[f]);
+      vectors[f] = copies[f];
+    }
+    if (!few || out.layout->is_contiguous()) return vecdot(vectors[0], vectors[1], conjugate, out);
+    const Array results = new_array(Layout::contiguous(out.layout->shape), dtype);
+    vecdot(vectors[0], vectors[1], conjugate, results);
+    return copy(results, out);
+  }
+
+  if (as_they_lie) {
     const Array products = new_array(dense_like(a.layout->shape, a.layout->strides), dtype);
     const Operand operands[] = {a, b};
     elementwise(Op::multiply, dtype, operands, products);
@@ -70,10 +128,6 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
     return reduce(Reduction::sum, sums, products, {reduced, static_cast<std::size_t>(last + 1)},
                   nullptr, out);
   }
-  const Dims* const each[3] = {&strides[0], &strides[1], &out.layout->strides};
-  const Plan plan = make_plan(shape, each, 3);
-  if (plan.kind == LoopKind::empty) return;
-  const int inner = plan.ndim() - 1;
 
   // Short vectors take less time many at once, products and their sums one after the other.
   const bool fused =
@@ -93,7 +147,6 @@ void vecdot(const Operand& a, const Operand& b, bool conjugate, const Operand& o
   const PairedDotsKernel kernel =
       kernels().paired_dots[is_complex(dtype)][real_dtype(dtype) == DType::float64];
   const i64 bytes = (tiles.width() * piece * size + 63) & ~i64{63};  // packed of an operand
-  const bool same = a.data == b.data && a.layout->strides == b.layout->strides;
   // Halves of vectors pay where one stream is read, not where two long ones are.
   const bool distant =
       (plan.count() > 1 || same) && 2 * plan.count() * n * size > second_cache_bytes();
