@@ -154,6 +154,19 @@ def test_many_short_dimensions(dtype, shape):
             assert np.array_equal(np.asarray(x == view[::-1]), a == turned[::-1])
 
 
+@pytest.mark.parametrize("dtype", WIDTHS)
+def test_small_fills_in_memorys_order(dtype):
+    keys = [np.s_[...], np.s_[::2], np.s_[..., 1:], np.s_[::-1, ..., ::-3], np.s_[..., :1]]
+    for shape in [(5, 7), (3, 4, 5), (2, 1, 6, 3), (2, 3, 2, 3, 2)]:
+        for order in list(itertools.permutations(range(len(shape))))[::3]:
+            for key in keys:
+                a = counted(shape, dtype)
+                x = xp.asarray(a, copy=True)
+                a.transpose(order)[key] = 99
+                xp.permute_dims(x, order)[key][...] = 99
+                np.testing.assert_array_equal(np.asarray(x), a)
+
+
 # A few items side by side in the input, in the result, or in both, beside longer dimensions.
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize(

@@ -215,6 +215,8 @@ def reductions(scale: Scale) -> Iterator[Case]:
             shape = (side(n), side(n))
             for axes in (0, 1, None):
                 yield case("reductions", function, shape, dtype, axes, tier=USUAL)
+    for shape, dtype in (((100, 4096), "complex128"), ((2000, 54), "complex64")):
+        yield case("reductions", "prod", shape, dtype, 1, tier=USUAL)
     wide = (side(4 * n), side(4 * n))  # whose rows are more than a kernel's columns
     yield case("reductions", "all", wide, "bool", 0, tier=USUAL)
     for size in (256, scale.cached, 16 * scale.cached, scale.medium, scale.large // 4):

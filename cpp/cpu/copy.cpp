@@ -1,5 +1,6 @@
 // Copies, casts and the creation of ranges.
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -11,6 +12,37 @@
 namespace arrayx::cpu {
 
 namespace {
+
+// One item for all elements, in memory's order.
+void fill_few(const char* item, const Operand& out, int size) {
+  Dims shape, strides;
+  char* data = out.data;
+  for (int d = 0; d < out.layout->ndim(); ++d) {
+    const std::int64_t n = out.layout->shape[d], stride = out.layout->strides[d] * size;
+    if (n == 1) continue;
+    if (stride < 0) data += (n - 1) * stride;
+    const std::int64_t step = std::abs(stride);
+    int at = shape.size();
+    while (at > 0 && strides[at - 1] < step) --at;
+    if (at < shape.size() && step == shape[at] * strides[at]) {
+      shape[at] *= n;
+    } else if (at > 0 && strides[at - 1] == n * step) {
+      shape[at - 1] *= n;
+      strides[at - 1] = step;
+    } else {
+      shape.insert(at, n);
+      strides.insert(at, step);
+    }
+  }
+  while (shape.size() < 2) {
+    shape.insert(0, 1);
+    strides.insert(0, 0);
+  }
+  const int last = shape.size() - 1;
+  if (last > 1) return copy_box(item, Dims(last + 1), data, strides, shape, size);
+  kernels().copy[item_class(size)](item, {0, 0}, data, {strides[0], strides[1]}, shape[0],
+                                   shape[1]);
+}
 
 // Few elements need no plan, which would cost most of the call, where they lie in memory as they
 // are counted or have the dtype of the result; nor what one thread fills with one element, of which
@@ -39,10 +71,14 @@ bool copy_few(const Operand& in, const Operand& out) {
     std::memcpy(out.data, in.data, static_cast<std::size_t>(n * size));
     return true;
   }
+  if (in.host_scalar && ndim > 1) {
+    if (n > 0) fill_few(in.data, out, size);
+    return true;
+  }
   if (ndim > 2) {
     Dims from(ndim), to_bytes = to.strides;
     for (int d = 0; d < ndim; ++d) {
-      from[d] = in.host_scalar ? 0 : in.layout->strides[d] * size;
+      from[d] = in.layout->strides[d] * size;
       to_bytes[d] *= size;
     }
     if (n > 0) copy_box(in.data, from, out.data, to_bytes, to.shape, size);

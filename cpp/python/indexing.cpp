@@ -252,11 +252,15 @@ PyObject* general_subscript(const Array& x, PyObject* object) {
   return wrap(std::move(out));
 }
 
+// The one index of a key that has no other.
+PyObject* only_index(PyObject* key) {
+  return PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 1 ? PyTuple_GET_ITEM(key, 0) : key;
+}
+
 PyObject* subscript(PyObject* self, PyObject* key) {
   try {
     const Array& x = array_of(self);
-    PyObject* const only =
-        PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 1 ? PyTuple_GET_ITEM(key, 0) : key;
+    PyObject* const only = only_index(key);
     if (is_array(only)) {
       const Array& index = array_of(only);
       if (x.ndim() == 0 || index.ndim() == 0 || !is_integer(index.dtype)) {
@@ -264,7 +268,8 @@ PyObject* subscript(PyObject* self, PyObject* key) {
       }
       Array out;
       {
-        WithoutGil guard(x.nbytes() + index.nbytes());
+        const std::int64_t row = x.nbytes() / std::max<std::int64_t>(1, x.shape()[0]);
+        WithoutGil guard(std::min(index.size(), x.shape()[0]) * row + index.nbytes());
         out = take(x, index, 0);
       }
       return wrap(std::move(out));
@@ -375,9 +380,10 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* object) {
     const Array& x = array_of(self);
     if (!object) type_error("elements of an array cannot be deleted");
     if (assign_element(x, key, object)) return 0;
-    if (is_array(key) && is_array(object)) {
-      const Array &index = array_of(key), &values = array_of(object);
-      WithoutGil guard(x.nbytes());
+    if (PyObject* const only = only_index(key);
+        is_array(only) && is_array(object) && x.ndim() == 1) {
+      const Array &index = array_of(only), &values = array_of(object);
+      WithoutGil guard(index.nbytes() + values.nbytes());
       if (assign_picked(x, index, values)) return 0;
     }
     assign_general(x, key, as_assignable(object, x));

@@ -1044,8 +1044,28 @@ struct Columns {
         const V x = load_part<A, W>(left + j, n - j), y = load_part<A, W>(right + j, n - j);
         return store_part(Op::combine(x, y), left + j, n - j);
       }
+    } else {
+      // Fewer have been stored one by one, which registers would wait for.
+      constexpr int64_t few = 4;
+      if (n >= few) {
+        j = merge_products<ops::vector_bytes>(left, right, j, n);
+        if constexpr (ops::vector_bytes == 64) j = merge_products<32>(left, right, j, n);
+      }
     }
     for (; j < n; ++j) left[j] = Op::combine(left[j], right[j]);
+  }
+  // Complex products by vectors of so many bytes, from the j-th on; up to which there are.
+  template <int bytes>
+  ARRAYX_HD static int64_t merge_products(A* left, const A* right, int64_t j, int64_t n) {
+    using R = decltype(A::re);
+    constexpr int parts = bytes / int(sizeof(R));
+    using V = Vec<R, parts>;
+    for (; j + parts / 2 <= n; j += parts / 2) {
+      char* const to = reinterpret_cast<char*>(left + j);
+      const V x = V::load(to), y = V::load(reinterpret_cast<const char*>(right + j));
+      product_by_turns(x, y, std::make_integer_sequence<int, parts>{}).store(to);
+    }
+    return j;
   }
   // Of both planes.
   ARRAYX_HD static void merge_planes(A* left, const A* right, int64_t n, int64_t plane) {
@@ -1346,13 +1366,88 @@ struct Columns {
     merge_kernel(left, right, 2 * n);
   }
 
-  // Rows of accumulators that have no vector form: the same lanes, one after the other.
+  // Complex products of `some` runs of n elements, a chunk at most, `apart` bytes between them:
+  // each step waits for the one before it, so that they go side by side. Where they follow each
+  // other those behind them are asked for, more than an L1 can wait for.
+  template <int some, bool asks>
+  ARRAYX_HD static void products(const char* p, int64_t apart, int64_t n, A* results) {
+    using R = decltype(A::re);
+    constexpr int parts = ops::vector_bytes / int(sizeof(R)),
+                  K = P * int(sizeof(A)) / ops::vector_bytes;
+    using V = Vec<R, parts>;
+    const int64_t full = n / P, rest = n % P;
+    V acc[some][K];
+    const auto at = [&](int s, int64_t i, int k) {
+      const char* const q = p + s * apart + i * P * int64_t(sizeof(T)) + k * int64_t(sizeof(V));
+      if constexpr (asks) {
+        if (k * int(sizeof(V)) % line_bytes == 0) fetch_line<Cache::second>(q + some * apart);
+      }
+      return V::load(q);
+    };
+    ARRAYX_UNROLL
+    for (int s = 0; s < some; ++s) {
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) acc[s][k] = at(s, 0, k);
+    }
+    for (int64_t i = 1; i < full; ++i) {
+      ARRAYX_UNROLL
+      for (int s = 0; s < some; ++s) {
+        ARRAYX_UNROLL
+        for (int k = 0; k < K; ++k) {
+          acc[s][k] =
+              product_by_turns(acc[s][k], at(s, i, k), std::make_integer_sequence<int, parts>{});
+        }
+      }
+    }
+    ARRAYX_UNROLL
+    for (int s = 0; s < some; ++s) {
+      A lanes[P];
+      ARRAYX_UNROLL
+      for (int k = 0; k < K; ++k) acc[s][k].store(reinterpret_cast<char*>(lanes) + k * sizeof(V));
+      const char* const tail = p + s * apart + full * P * int64_t(sizeof(T));
+      if (rest > 0) accumulate(tail, 0, 1, rest, nullptr, lanes, 0, true);
+      for (int64_t half = P / 2; half > 0; half /= 2) merge(lanes, lanes + half, half);
+      results[s] = lanes[0];
+    }
+  }
+
+  // Rows of complex numbers: the same lanes as above.
   static void rows(const char* in, int64_t row_stride, int64_t rows, int64_t n, const void*,
                    void* out) {
-    for (int64_t r = 0; r < rows; ++r) {
-      A lanes[P], stack[60];
-      segment(in + r * row_stride, sizeof(T), n, 1, nullptr, true, lanes, stack,
-              static_cast<A*>(out) + r, 0);
+    constexpr int together = ops::vector_bytes / 16;
+    A* const results = static_cast<A*>(out);
+    int64_t r = 0;
+    if (n >= P && n < C) {
+      for (; r + together <= rows; r += together) {
+        products<together, false>(in + r * row_stride, row_stride, n, results + r);
+      }
+    }
+    for (; r < rows; ++r) {
+      const char* const p = in + r * row_stride;
+      const auto at = [&](int64_t i) { return p + i * int64_t(sizeof(T)); };
+      A lanes[P];
+      if (n <= C) {
+        chunk(p, sizeof(T), n, 1, nullptr, true, lanes, P);
+        results[r] = lanes[0];
+        continue;
+      }
+      ChunkTree<Op, A, 1> tree;
+      A part[together];
+      int64_t i = 0;
+      for (; i + together * C <= n; i += together * C) {
+        products<together, true>(at(i), C * int64_t(sizeof(T)), C, part);
+        for (int half = 1; half < together; half *= 2) {
+          for (int k = 0; k < together; k += 2 * half)
+            part[k] = Op::combine(part[k], part[k + half]);
+        }
+        tree.push(part, together);
+      }
+      for (; i < n; i += C) {
+        const int64_t count = n - i < C ? n - i : C;
+        chunk(at(i), sizeof(T), count, 1, nullptr, true, lanes, P);
+        tree.push(lanes, 1);
+      }
+      tree.result(results + r);
     }
   }
 };
