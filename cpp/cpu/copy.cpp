@@ -13,35 +13,27 @@ namespace arrayx::cpu {
 
 namespace {
 
+// Whether the last dimension is not the fastest.
+bool lies_across(const Layout& layout) {
+  const int last = layout.ndim() - 1;
+  for (int d = 0; d < last; ++d) {
+    if (std::abs(layout.strides[d]) < std::abs(layout.strides[last])) return true;
+  }
+  return false;
+}
+
 // One item for all elements, in memory's order.
 void fill_few(const char* item, const Operand& out, int size) {
-  Dims shape, strides;
-  char* data = out.data;
-  for (int d = 0; d < out.layout->ndim(); ++d) {
-    const std::int64_t n = out.layout->shape[d], stride = out.layout->strides[d] * size;
-    if (n == 1) continue;
-    if (stride < 0) data += (n - 1) * stride;
-    const std::int64_t step = std::abs(stride);
-    int at = shape.size();
-    while (at > 0 && strides[at - 1] < step) --at;
-    if (at < shape.size() && step == shape[at] * strides[at]) {
-      shape[at] *= n;
-    } else if (at > 0 && strides[at - 1] == n * step) {
-      shape[at - 1] *= n;
-      strides[at - 1] = step;
-    } else {
-      shape.insert(at, n);
-      strides.insert(at, step);
-    }
-  }
-  while (shape.size() < 2) {
-    shape.insert(0, 1);
-    strides.insert(0, 0);
-  }
-  const int last = shape.size() - 1;
-  if (last > 1) return copy_box(item, Dims(last + 1), data, strides, shape, size);
-  kernels().copy[item_class(size)](item, {0, 0}, data, {strides[0], strides[1]}, shape[0],
-                                   shape[1]);
+  const Dims* const strides[] = {&out.layout->strides};
+  const Plan plan = make_plan(out.layout->shape, strides, 1);
+  const Dims& shape = plan.size;
+  char* const data = out.data + plan.base[0] * size;
+  const int last = plan.ndim() - 1;
+  Dims bytes = plan.stride[0];
+  for (std::int64_t& stride : bytes) stride *= size;
+  if (last > 1) return copy_box(item, Dims(last + 1), data, bytes, shape, size);
+  kernels().copy[item_class(size)](item, {0, 0}, data, {last > 0 ? bytes[0] : 0, bytes[last]},
+                                   last > 0 ? shape[0] : 1, shape[last]);
 }
 
 // Few elements need no plan, which would cost most of the call, where they lie in memory as they
@@ -71,14 +63,14 @@ bool copy_few(const Operand& in, const Operand& out) {
     std::memcpy(out.data, in.data, static_cast<std::size_t>(n * size));
     return true;
   }
-  if (in.host_scalar && ndim > 1) {
-    if (n > 0) fill_few(in.data, out, size);
+  if (in.host_scalar && n > 0 && lies_across(to)) {
+    fill_few(in.data, out, size);
     return true;
   }
   if (ndim > 2) {
     Dims from(ndim), to_bytes = to.strides;
     for (int d = 0; d < ndim; ++d) {
-      from[d] = in.layout->strides[d] * size;
+      from[d] = in.host_scalar ? 0 : in.layout->strides[d] * size;
       to_bytes[d] *= size;
     }
     if (n > 0) copy_box(in.data, from, out.data, to_bytes, to.shape, size);
