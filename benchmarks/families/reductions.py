@@ -237,6 +237,8 @@ def reductions(scale: Scale) -> Iterator[Case]:
     for rows, columns in ((100, 3 * scale.cached), (1000, scale.cached)):
         for dtype in FLOATING:
             yield case("reductions", "sum", (rows, columns), dtype, 0, tier=FULL)
+    for dtype in ("float16", "complex128"):
+        yield case("reductions", "sum", (400, 3 * scale.cached), dtype, 0, tier=FULL)
     yield case("reductions", "sum", (n // 16, 5), "int8", 1, tier=USUAL)
     pixels = (n // 4, 3)
     for function, dtype in (("sum", "int8"), ("max", "int8"), ("max", "float32"), ("all", "bool")):

@@ -1193,7 +1193,7 @@ __global__ void __launch_bounds__(whole_column_threads,
   using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
   // Lanes at a time, and how many loads of so many are on their way.
-  constexpr int lanes = V > 1 || (R::bytes == 8 && sizeof(A) == 8) ? 8 : 4;
+  constexpr int lanes = V > 1 ? 8 : 4;
   constexpr int loads = lanes == 8 ? 2 : 3;
   constexpr int levels = 6;
   static_assert(reduce_lanes <= lanes << (levels - 1));
@@ -1272,34 +1272,39 @@ __global__ void __launch_bounds__(whole_column_threads,
   for (int v = 0; v < V; ++v) task.store(loop, v, trees[v].total(false, A{}));
 }
 
-// The same for elements of four bytes, for accumulators wider than elements, which leave few
-// registers, and for fewer outputs: elements are copied to shared memory, each by the thread that
-// takes it, several turns ahead. The threads with the same threadIdx.x have parts of an output's
+// The same for elements of four bytes or more that are no packs, for halves that are, and for fewer
+// outputs: elements are copied to shared memory, each by the thread that takes it, several turns
+// ahead. The threads with the same threadIdx.x have parts of an output's
 // lanes, so that there are more of them, blocks end earlier and the last ones keep fewer
-// multiprocessors waiting.
+// multiprocessors waiting. What is copied has words: of halves a thread has two outputs.
 template <class R>
-inline constexpr bool staged_columns_fit =
-    R::bytes == 4 || (R::bytes > 4 && sizeof(typename R::accumulator) > R::bytes);
+inline constexpr int staged_width = R::bytes == 2 && sizeof(typename R::accumulator) == 4 ? 2 : 1;
 
 template <class R>
-__global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
+__global__ void __launch_bounds__(whole_column_threads, R::bytes >= 8 ? 6 : 8)
     staged_columns(const __grid_constant__ ReduceLoop loop) {
   wait_for_earlier();
-  using M = memory_t<typename R::input>;
   using A = typename R::accumulator;
-  constexpr int lanes = sizeof(A) == 4 ? 8 : 4, turns = R::bytes == 4 && lanes == 4 ? 4 : 3;
+  constexpr int V = staged_width<R>;
+  using M = Pack<memory_t<typename R::input>, V>;
+  constexpr int lanes = sizeof(A) == 4 ? 8 : 4, turns = sizeof(M) == 4 && lanes == 4 ? 4 : 3;
   constexpr int part = reduce_lanes / staged_column_parts, levels = lanes == 8 ? 3 : 4;
   static_assert(part <= lanes << (levels - 1));
   constexpr int width = whole_column_threads / staged_column_parts;
-  __shared__ __align__(16) unsigned char shared[levels * whole_column_threads * sizeof(A)];
+  __shared__ __align__(16) unsigned char shared[levels * V * whole_column_threads * sizeof(A)];
   __shared__ __align__(16) unsigned char ring[turns * lanes * whole_column_threads * sizeof(M)];
   const int y = threadIdx.y, thread = y * width + threadIdx.x;
-  const u32 output = blockIdx.x * width + threadIdx.x;
+  const u32 output = (blockIdx.x * width + threadIdx.x) * V;
   if (output >= loop.outputs) return;
-  const WholeColumns<R, 1> task(loop, output);
+  const WholeColumns<R, V> task(loop, output);
   const i64 step = loop.group[0].stride[0];
   const int n = static_cast<int>(loop.n), end = (y + 1) * part;
-  Subtrees<R> trees{reinterpret_cast<A*>(shared) + thread, whole_column_threads};
+  Subtrees<R> trees[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    trees[v].at = reinterpret_cast<A*>(shared) + v * whole_column_threads + thread;
+    trees[v].stride = V * whole_column_threads;
+  }
   constexpr int turn = lanes * whole_column_threads;
   M* const slots = reinterpret_cast<M*>(ring) + thread;
   const auto next = [slots](M* slot) {
@@ -1339,17 +1344,21 @@ __global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
   M* at = slots;
 #pragma unroll 1
   for (int first = y * part; first < end; first += lanes) {
-    A acc[lanes];
+    A acc[V][lanes];
     const auto take = [&](auto fresh, int left) {
       copy();
       __pipeline_wait_prior(turns - 1);
 #pragma unroll
       for (int i = 0; i < lanes; ++i) {
-        const A value = R::map(at[i * whole_column_threads], task.center[0]);
-        if (fresh) {
-          acc[i] = value;
-        } else if (i < left) {
-          acc[i] = R::combine(acc[i], value);
+        const M x = at[i * whole_column_threads];
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const A value = R::map(x.v[v], task.center[v]);
+          if (fresh) {
+            acc[v][i] = value;
+          } else if (i < left) {
+            acc[v][i] = R::combine(acc[v][i], value);
+          }
         }
       }
       at = next(at);
@@ -1359,17 +1368,28 @@ __global__ void __launch_bounds__(whole_column_threads, R::bytes == 8 ? 6 : 8)
 #pragma unroll 1
     for (; k + lanes <= n; k += reduce_lanes) take(std::false_type{}, lanes);
     if (k < n) take(std::false_type{}, n - k);
-    combine_neighbours<R>(acc, lanes);
-    trees.push(acc[0]);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      combine_neighbours<R>(acc[v], lanes);
+      trees[v].push(acc[v][0]);
+    }
   }
-  A total = trees.total(false, A{});
+  A total[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) total[v] = trees[v].total(false, A{});
 #pragma unroll
   for (int d = 1; d < staged_column_parts; d *= 2) {
-    if (y % (2 * d) == d) *trees.at = total;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (y % (2 * d) == d) *trees[v].at = total[v];
+    }
     __syncthreads();
-    if (y % (2 * d) == 0) total = R::combine(total, trees.at[d * width]);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      if (y % (2 * d) == 0) total[v] = R::combine(total[v], trees[v].at[d * width]);
+    }
   }
-  if (y == 0) task.store(loop, 0, total);
+  if (y == 0) task.store_all(loop, total);
 }
 
 // L: lanes of a thread, next to each other; a block's threadIdx.y has the others of a chunk. A
@@ -1879,17 +1899,21 @@ ReduceKernels reduce_kernels() {
   constexpr int whole = sizeof(typename R::accumulator) == 4 ? 2 : 1;
   k.short_columns[0] = reinterpret_cast<const void*>(&short_columns<R, 1>);
   k.short_columns[1] = reinterpret_cast<const void*>(&short_columns<R, whole>);
-  // Of packs threads have enough loads in flight without.
-  if constexpr (staged_columns_fit<R>) {
+  // Of packs of words threads have enough loads in flight without.
+  if constexpr (R::bytes >= 4) {
     k.whole_columns[0] = reinterpret_cast<const void*>(&staged_columns<R>);
     k.whole_parts[0] = staged_column_parts;
   } else {
     k.whole_columns[0] = reinterpret_cast<const void*>(&whole_columns<R, 1>);
   }
-  if constexpr (R::bytes == 4 || R::bytes == 8) {
+  if constexpr (R::bytes * staged_width<R> >= 4) {
     k.staged_columns = reinterpret_cast<const void*>(&staged_columns<R>);
+    k.staged_width = staged_width<R>;
   }
-  if constexpr (whole > 1) {
+  if constexpr (staged_width<R> > 1) {
+    k.whole_columns[1] = k.staged_columns;
+    k.whole_parts[1] = staged_column_parts;
+  } else if constexpr (whole > 1) {
     k.whole_columns[1] = reinterpret_cast<const void*>(&whole_columns<R, whole>);
   } else {
     k.whole_columns[1] = k.whole_columns[0];

@@ -158,14 +158,14 @@ struct ReduceKernels {
   // them; and the same, or whole_parts threads, to those of up to a chunk.
   const void* short_columns[2] = {};
   const void* whole_columns[2] = {};
-  // … and staged_column_parts threads to each of fewer outputs; or null.
+  // … and staged_column_parts threads to every staged_width of fewer outputs; or null.
   const void* staged_columns = nullptr;
   bool ordered = true;  // the order of the elements matters to the result
   // Moments about the mean of the elements, which these kernels find: there are only short rows.
   bool about_mean = false;
   int lanes = 1, columns_per_thread = 1, accumulator_bytes = 0, narrow_width = 32;
   int most_staged = reduce_lanes;
-  int few_width = 1, whole_width = 1, whole_parts[2] = {1, 1};
+  int few_width = 1, whole_width = 1, staged_width = 1, whole_parts[2] = {1, 1};
   int flat_threads = 0;        // ordered: of flat_columns, a block's at most
   int most_chunk_threads = 0;  // … and of staged_chunks
 };
