@@ -15,8 +15,9 @@ import arrayx as xp
 SIZES = ["int8", "uint16", "float32", "int64", "complex128"]
 WIDER = {"int8": "int16", "uint16": "int32", "float32": "float64", "int64": "int64"}
 # A little more than all results have that go past the caches of one thread, which begin with fewer
-# than those of several.
+# than those of several; and than those of copies and running sums, of two threads, too.
 BYTES = (3 << 23) + (1 << 16)
+COPIED = (5 << 22) + (1 << 16)
 
 
 @pytest.fixture(params=[1, None], ids=["one thread", "all threads"], scope="class")
@@ -28,11 +29,11 @@ def threads(request):
             yield
 
 
-def whole(shape, dtype, seed=0):
-    """Finite values whose sums of a few are exact; (n, -1) is of at least BYTES."""
+def whole(shape, dtype, seed=0, least=BYTES):
+    """Finite values whose sums of a few are exact; (n, -1) is of at least so many bytes."""
     if -1 in shape:
         others = -math.prod(shape) * np.dtype(dtype).itemsize
-        shape = tuple(-(-BYTES // others) if s == -1 else s for s in shape)
+        shape = tuple(-(-least // others) if s == -1 else s for s in shape)
     rng = np.random.default_rng(seed)
     size = math.prod(shape)
     if np.dtype(dtype).kind in "iu":
@@ -73,7 +74,7 @@ class TestCopies:
         ],
     )
     def test_of_permuted_dimensions(self, shape, dtype):
-        a = whole(shape, dtype)
+        a = whole(shape, dtype, least=COPIED)
         permutations = list(itertools.permutations(range(a.ndim)))
         for order in permutations[1:] if a.ndim < 4 else permutations[5::9]:
             copy = xp.permute_dims(ours(a), order).copy()
@@ -92,7 +93,7 @@ class TestCopies:
     @pytest.mark.parametrize(("start", "pad"), [(0, 0), (7, 1), (5, 64)])
     def test_into_a_part_of_an_array(self, start, pad, dtype):
         """Rows that begin anywhere in a cache line; nothing beside them is written."""
-        a = whole((-1, 1031), dtype)
+        a = whole((-1, 1031), dtype, least=COPIED)
         for source in (a, a.T):
             rows, columns = source.shape
             expected = np.full(start + rows * (columns + pad) + 64, 77, dtype)
@@ -108,14 +109,14 @@ class TestCopies:
     @pytest.mark.parametrize("dtype", SIZES)
     @pytest.mark.parametrize("start", [1, 6])
     def test_from_a_part_of_an_array(self, start, dtype):
-        a = whole((-1, 2053), dtype)
+        a = whole((-1, 2053), dtype, least=COPIED)
         b = a.reshape(-1)[start : start + a.size - 2053].reshape(-1, 2053)
         same(ours(b).copy(), b)
         same(ours(b.T).copy(), b.T)
 
     @pytest.mark.parametrize("dtype", SIZES)
     def test_of_one_element(self, dtype):
-        a = whole((-1, 4099), dtype)
+        a = whole((-1, 4099), dtype, least=COPIED)
         same(xp.full(a.shape, 77, dtype=getattr(xp, dtype)), np.full(a.shape, 77, dtype))
         for columns in (slice(3, None), slice(None, -2)):
             x, expected = ours(a.copy()), a.copy()
@@ -515,7 +516,7 @@ class TestScans:
     @pytest.mark.parametrize("dtype", ["int16", "float32", "int64", "complex64"])
     @pytest.mark.parametrize(("shape", "axis"), SHAPES)
     def test_sums_and_products_that_are_exact(self, shape, axis, dtype):
-        a = whole(shape, dtype)
+        a = whole(shape, dtype, least=COPIED)
         after_first = (slice(None),) * axis + (slice(1, None),)
         # The part begins and ends within lines; its result goes past the caches only where enough
         # columns are left.
@@ -538,7 +539,7 @@ class TestScans:
 
     @pytest.mark.parametrize("shape", [(16, -1), (17, -1), (100, -1), (-1, 300), (-1, 16)])
     def test_of_several_dtypes_and_layouts(self, shape):
-        a = whole(shape, "int16").astype("int32")
+        a = whole(shape, "int16", least=COPIED).astype("int32")
         for axis in (0, 1):
             expected = np.cumulative_sum(a, axis=axis, dtype="int64")
             transposed = np.ascontiguousarray(a.T)

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arrayx as xp
+from arrayx import _core
 
 FLOATING = ["float32", "float64", "complex64", "complex128"]
 LAYOUTS = ["plain", "transposed", "reversed", "strided", "broadcast"]
@@ -181,7 +182,8 @@ def test_many_of_the_smallest_matrices_have_the_bits_of_few(dtype):
         close(xp.matmul(x, xp.asarray(solved)), host(b), 1e6 * eps(dtype))
 
 
-# On a GPU the fewer threads have a matrix the more there are, and the larger they are.
+# On a GPU the fewer threads have a matrix the more there are, and the larger they are; on a CPU each
+# matrix is as any other.
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("n", [17, 24, 33, 48, 64])
 def test_few_and_many_matrices_are_solved_alike(n, dtype):
@@ -191,7 +193,7 @@ def test_few_and_many_matrices_are_solved_alike(n, dtype):
     b = random(rng, (1500, n, 3), dtype)
     sign, log = np.linalg.slogdet(a)
     bound = tolerance(a, 100)
-    for count in (1, 200, 700, 1500):
+    for count in (1, 200, 700, 1500) if _core.default_device() != "cpu" else (1, 200):
         x = xp.asarray(a[:count])
         products = host(xp.matmul(x, xp.linalg.inv(x)))
         close(products, np.broadcast_to(np.eye(n, dtype=dtype), products.shape), bound)
@@ -980,15 +982,15 @@ def test_factors_of_awkward_matrices(m, n, dtype):
         # Column for column: one may be much smaller than others.
         assert (np.abs(q @ r - exact).max(0) <= small * np.abs(exact).max(0)).all()
         assert (np.tril(r, -1) == 0).all()
+        alone = host(xp.linalg.svdvals(x))
         for full in (True, False):
             u, s, vh = (host(part) for part in xp.linalg.svd(x, full_matrices=full))
             k = s.shape[0]
             assert float(np.abs(u[:, :k] * s.astype("float64") @ vh[:k] - exact).max()) <= bound
-            for vectors in (q.astype(dtype), u, vh.T):
-                np.testing.assert_allclose(
-                    vectors.T @ vectors, unit(vectors.T @ vectors), atol=small
-                )
-            assert float(np.abs(host(xp.linalg.svdvals(x)) - s).max()) <= bound
+            for vectors in (u, vh.T) if full else (q.astype(dtype), u, vh.T):
+                products = vectors.T @ vectors
+                np.testing.assert_allclose(products, unit(products), atol=small)
+            assert float(np.abs(alone - s).max()) <= bound
             assert (np.diff(s) <= 0).all()
         if m == n:
             symmetric = exact / 2 + exact.T / 2

@@ -87,6 +87,17 @@ def test_many_lines_of_every_short_length(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lines", [1, 2, 3, 4, 5, 9, 17, 33, 55, 64])
+def test_few_lines_of_short_lengths(dtype, lines):
+    draw = Draw(lines)
+    for n in [2, 3, 4, 5, 9, 16, 33, 50, 64, 200]:
+        check(draw.values((n, lines), dtype), 0, n % 2 == 0)
+        check(draw.values((lines, n), dtype), 1, n % 2 == 1)
+        check(draw.values((3, n, lines), dtype)[:, ::-1], 1, False)
+        check(draw.values((lines, n, 2), dtype)[::-1], 1, True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [2, 7, 31, 64, 65, 1000])
 def test_short_lines_along_every_axis_of_any_layout(dtype, n):
     draw = Draw(n)

@@ -1397,7 +1397,7 @@ def test_reductions_of_some_thousand_columns_have_the_bits_of_rows(n, lines, dty
 
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX])
 @pytest.mark.parametrize(
-    "shape", [(3, 70, 300), (5, 1300, 33), (2, 37, 90, 21), (2300, 11, 31), (40, 300, 410)]
+    "shape", [(3, 70, 300), (5, 1300, 33), (2, 37, 40, 21), (1300, 11, 31), (40, 300, 410)]
 )
 def test_sums_over_dimensions_that_lie_across_have_the_bits_of_rows(shape, dtype):
     """Chunks of them, which are read as they lie, are added up in the order of the shape."""

@@ -87,6 +87,9 @@ def sorts(scale: Scale) -> Iterator[Case]:
             for length in sorted({min(n, 3000), min(n, 16384)}):
                 lines = Operand((n // length, length), dtype, "spread")
                 yield order(function, lines, tier=USUAL if dtype == "float32" else FULL)
+        for dtype in ("float32", "int64", "int8"):  # a few short lines
+            for shape, axis in (((4, 55), 0), ((55, 4), 1), ((16, 30), 0)):
+                yield order(function, Operand(shape, dtype, "spread"), axis=axis)
         for length in sorted({min(n, 128), min(n, 1024)}):
             yield order(function, Operand((n // length, length), "int8", "spread"), tier=FULL)
     yield order("sort", Operand((scale.large,), "float32", "spread"), tier=FULL)

@@ -1008,16 +1008,27 @@ struct ShortLines {
       for (int k = 0; k < 2; ++k) std::swap(plan.stride[k][longest], plan.stride[k][last]);
       pay = in.layout->shape[axis] * itemsize(in.dtype) <= most_apart && plan.size[last] >= least;
     }
+    // Of few lines, which leave much of a group empty, longer ones take less time one by one, and
+    // a third as long ones where none has to be brought together.
+    const i64 n = in.layout->shape[axis], inner = plan.size[last];
+    if (in.layout->size < 4 * n * lanes) {
+      const bool apart = in.layout->strides[axis] != 1;
+      const i64 longest = longest_in_network(network_row_bytes / lanes, apart);
+      pay &= inner * longest >= n * padded(inner) * (apart ? 1 : 3);
+    }
     in_next = plan.stride[0].back() * itemsize(in.dtype);
     out_next = plan.stride[1].back() * itemsize(out.dtype);
   }
+
+  // So many lines and what fills up the last of their groups.
+  i64 padded(i64 inner) const { return (inner + lanes - 1) / lanes * lanes; }
 
   // body(p, q, count, scratch) for at most `lanes` lines that are neighbours, from p to q. Lanes
   // without a line are zero or those of others.
   using Body = FunctionRef<void(const char*, char*, i64, char*)>;
   void run(const Operand& in, const Operand& out, const Body& body) const {
     const i64 in_size = itemsize(in.dtype), out_size = itemsize(out.dtype);
-    const i64 inner = plan.size.back(), per_row = (inner + lanes - 1) / lanes;
+    const i64 inner = plan.size.back(), per_row = padded(inner) / lanes;
     const i64 groups = plan.count() / inner * per_row;
     const i64 per_chunk = std::max<i64>(1, chunk_elements * 8 / std::max(block_bytes, i64{1024}));
     const i64 work = 4 * out.layout->size * std::max(in_size, out_size);
@@ -1050,10 +1061,10 @@ bool are_short_lines(const Operand& in, int axis, i64 lanes) {
   const i64 n = in.layout->shape[axis];
   const bool apart = in.layout->strides[axis] != 1;
   return n >= 2 && n <= longest_in_network(network_row_bytes / lanes, apart) &&
-         in.layout->size >= 4 * n * lanes;
+         in.layout->size >= 2 * n;
 }
 
-// False where lines are not many and short.
+// False where lines are not short, or so few that they are sorted sooner one by one.
 template <class T>
 bool sort_short_lines(const Operand& in, int axis, bool descending, const Operand& out) {
   using K = Key<T>;
